@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 import numpy as np
-
-type_Array = np.ndarray[Any, Any]
+from numpy.typing import NDArray
 
 CodecName = Literal["none", "zstd", "blosc", "zlib"]
 """Codec names of the benchmark; `zlib` is the `zlib` compressor in Zarr v2 and the `gzip` codec in v3."""
@@ -36,7 +35,7 @@ class Case:
 class Writer(Protocol):
     """An array created and open for writing."""
 
-    def write(self, step: int, data: type_Array) -> None:
+    def write(self, step: int, data: NDArray[Any]) -> None:
         """Write step number `step`; `data` is C-contiguous with shape `shape[1:]`."""
 
     def close(self) -> None:
@@ -46,7 +45,7 @@ class Writer(Protocol):
 class Reader(Protocol):
     """An array open for reading."""
 
-    def read(self, step: int, out: type_Array) -> None:
+    def read(self, step: int, out: NDArray[Any]) -> None:
         """Fill `out` (C-contiguous, shape `shape[1:]`) with step number `step`."""
 
     def close(self) -> None:
