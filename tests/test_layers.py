@@ -11,6 +11,7 @@ ROOT = Path(__file__).parents[1] / "src" / "fastzarr"
 PUBLIC = "fastzarr"
 
 PARTS = ("errors", "ranges", "data_types", "chunks", "metadata", "indexing", "codecs", "stores")
+ARRAYS = (*PARTS, "codec_chain", "sharding", "chunk_io", "hierarchy")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # 0: no part of fastzarr, or errors only
@@ -29,8 +30,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "sharding": (*PARTS, "codec_chain"),
     "chunk_io": (*PARTS, "codec_chain", "sharding"),
     "hierarchy": (*PARTS, "codec_chain", "sharding", "chunk_io"),
-    # 7: built on the public library
-    "writer": (PUBLIC,),
+    # 7: built on arrays
+    "writer": ARRAYS,
     "xarray_engine": (PUBLIC,),
     "dask_io": (PUBLIC,),
     "wkw": ("errors", "ranges", "stores"),
@@ -54,7 +55,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # 9: commands
     "cli": (PUBLIC, "wkw", "bench", "serve"),
     # the public names: all of the library, and nothing of the applications
-    PUBLIC: (*PARTS, "codec_chain", "sharding", "chunk_io", "hierarchy", "writer"),
+    PUBLIC: (*ARRAYS, "writer"),
     "testing": (PUBLIC, *PARTS),
 }
 """What each part may import besides itself. `fastzarr` stands for the public names in `__init__`;
