@@ -1,0 +1,190 @@
+"""What the report shows, computed from a bundle: one block per case, and means over the blocks."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from fastzarr.bench import stats
+from fastzarr.bench.results import Bundle, CaseRecord, Row, Status
+
+SUBJECT = "fastzarr"
+"""The backend whose lead over the others is reported."""
+MEASURES: tuple[stats.Measure, ...] = ("write", "steps", "read")
+MEANING: Mapping[stats.Measure, str] = {
+    "write": "write, with sync",
+    "steps": "steps, before sync",
+    "read": "read",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One measure of one backend on one case."""
+
+    throughput: float
+    """MiB/s of the median time."""
+    percent: float | None
+    """Throughput in % of the ceiling, or None without a ceiling in the case."""
+    spread: float | None
+    """(slowest - fastest) / median time, or None with fewer than two samples."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """One backend on one case."""
+
+    row: Row
+    """The saved row."""
+    cells: Mapping[stats.Measure, Cell]
+    """What was measured; a measure without samples is absent."""
+    stored_ratio: float | None
+    """Uncompressed size over stored size, or None where nothing was stored."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lead:
+    """The subject against the fastest ranked peer of a case."""
+
+    ratio: float
+    """Throughput of the subject over that of the peer; above 1 is ahead."""
+    peer: str
+    """Name of the peer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """One case and every backend on it."""
+
+    case: CaseRecord
+    """What was written and read."""
+    lines: tuple[Line, ...]
+    """Baselines, then what competes, then the rest; each in the order of the run."""
+    leads: Mapping[stats.Measure, Lead]
+    """By measure; absent where the subject or a peer is not ranked."""
+
+    def line(self, backend: str) -> Line | None:
+        """The line of that backend, or None before the run reached it."""
+        return next((line for line in self.lines if line.row.backend == backend), None)
+
+    def best(self, measure: stats.Measure) -> float | None:
+        """Highest throughput of a ranked backend, or None."""
+        ranked = [line for line in self.lines if line.row.ranked]
+        return max((line.cells[measure].throughput for line in ranked if measure in line.cells), default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean:
+    """One measure over several cases."""
+
+    lead: float | None
+    """Geometric mean of the ratio to the best peer."""
+    least: float | None
+    """Smallest of those ratios."""
+    most: float | None
+    """Largest of those ratios."""
+    cases: int
+    """Number of those ratios."""
+    ahead: int
+    """How many of them are 1 or more."""
+    percent: float | None
+    """Geometric mean of the subject's % of the ceiling."""
+
+
+def blocks(bundle: Bundle) -> tuple[Block, ...]:
+    """One block per case, in the order of the run."""
+    return tuple(_block(bundle, case) for case in bundle.cases)
+
+
+def _block(bundle: Bundle, case: CaseRecord) -> Block:
+    rows = [row for row in bundle.rows if row.case == case.name]
+    subject = next((row for row in rows if row.backend == SUBJECT and row.ranked), None)
+    leads = {} if subject is None else {m: lead for m in MEASURES if (lead := _lead(subject, rows, m))}
+    ordered = sorted(rows, key=lambda row: (row.status != "ok", row.kind != "baseline"))
+    return Block(case=case, lines=tuple(_line(row, rows, case) for row in ordered), leads=leads)
+
+
+def _lead(subject: Row, rows: Sequence[Row], measure: stats.Measure) -> Lead | None:
+    peer = stats.best_peer(subject, rows, measure)
+    ratio = stats.ratio_to_best_peer(subject, rows, measure)
+    return None if peer is None or ratio is None else Lead(ratio=ratio, peer=peer.backend)
+
+
+def _line(row: Row, rows: Sequence[Row], case: CaseRecord) -> Line:
+    cells = {
+        measure: Cell(
+            throughput=throughput,
+            percent=stats.percent_of_ceiling(row, rows, measure),
+            spread=stats.spread(row, measure),
+        )
+        for measure in MEASURES
+        if (throughput := stats.throughput(row, measure, case.total_bytes)) is not None
+    }
+    stored_ratio = case.total_bytes / row.stored_bytes if row.stored_bytes else None
+    return Line(row=row, cells=cells, stored_ratio=stored_ratio)
+
+
+def means(shown: Iterable[Block]) -> dict[stats.Measure, Mean]:
+    """The subject over `shown`, by measure."""
+    kept = tuple(shown)
+    return {measure: _mean(kept, measure) for measure in MEASURES}
+
+
+def _mean(kept: Sequence[Block], measure: stats.Measure) -> Mean:
+    ratios = [block.leads[measure].ratio for block in kept if measure in block.leads]
+    lines = [line for block in kept if (line := block.line(SUBJECT)) and line.row.ranked]
+    return Mean(
+        lead=stats.geometric_mean(ratios),
+        least=min(ratios, default=None),
+        most=max(ratios, default=None),
+        cases=len(ratios),
+        ahead=sum(ratio >= 1 for ratio in ratios),
+        percent=stats.geometric_mean(line.cells[measure].percent for line in lines if measure in line.cells),
+    )
+
+
+def by_compression(shown: Iterable[Block]) -> dict[str, tuple[Block, ...]]:
+    """The blocks parted into `uncompressed` and `compressed`; a part without blocks is absent."""
+    kept = tuple(shown)
+    parts = {
+        "uncompressed": tuple(block for block in kept if block.case.codec == "none"),
+        "compressed": tuple(block for block in kept if block.case.codec != "none"),
+    }
+    return {name: part for name, part in parts.items() if part}
+
+
+def behind(shown: Iterable[Block]) -> list[tuple[Block, stats.Measure, Lead]]:
+    """Where the subject is slower than the best peer, worst first."""
+    found = [(block, m, lead) for block in shown for m, lead in block.leads.items() if lead.ratio < 1]
+    return sorted(found, key=lambda item: item[2].ratio)
+
+
+def never_run(bundle: Bundle) -> dict[str, tuple[Status, str]]:
+    """Backends with the same status, other than `ok`, and the same reason in every row they have."""
+    found: dict[str, set[tuple[Status, str]]] = {}
+    for row in bundle.rows:
+        found.setdefault(row.backend, set()).add((row.status, row.reason or ""))
+    return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1 and not _ran(kinds)}
+
+
+def _ran(kinds: set[tuple[Status, str]]) -> bool:
+    return any(status in ("ok", "unequal") for status, _ in kinds)
+
+
+def size_text(size: int) -> str:
+    """Bytes in the largest binary unit that keeps the number at 1 or more, to three digits."""
+    value, unit = float(size), "B"
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1000 or unit == "TiB":
+            break
+        value /= 1024
+    return f"{value:.3g} {unit}"
+
+
+def case_text(case: CaseRecord) -> str:
+    """One line that tells a case from the others of the run."""
+    codec = case.codec if case.codec == "none" else f"{case.codec} {case.level}"
+    return f"{case.source} · {size_text(case.total_bytes)} · v{case.zarr_format} · {codec}"
+
+
+def throughput_text(value: float) -> str:
+    """MiB/s with at least two digits."""
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
