@@ -181,8 +181,12 @@ def size_text(size: int) -> str:
 
 def case_text(case: CaseRecord) -> str:
     """One line that tells a case from the others of the run."""
-    codec = case.codec if case.codec == "none" else f"{case.codec} {case.level}"
-    return f"{case.source} · {size_text(case.total_bytes)} · v{case.zarr_format} · {codec}"
+    return f"{case.source} · {size_text(case.total_bytes)} · v{case.zarr_format} · {codec_text(case)}"
+
+
+def codec_text(case: CaseRecord) -> str:
+    """Codec and level."""
+    return "uncompressed" if case.codec == "none" else f"{case.codec} {case.level}"
 
 
 def throughput_text(value: float) -> str:

@@ -1,0 +1,147 @@
+"""What a panel of a plot shows: functions that draw on one pair of axes."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from fastzarr.bench import stats
+from fastzarr.bench.report import colours, summary
+from fastzarr.bench.results import mib_per_second
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+LABEL_GAP = 0.062
+"""Least distance of two labels, as a share of the height of the axes."""
+
+
+def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) -> None:
+    """MiB/s of each backend against the size of the array; `blocks` have one codec."""
+    ordered = sorted(blocks, key=lambda block: block.case.total_bytes)
+    names = dict.fromkeys(line.row.backend for block in ordered for line in block.lines)
+    marks = colours.marks(names, colours.BACKENDS)
+    ends = []
+    for name in names:
+        points = [
+            (b.case.total_bytes, line) for b in ordered if (line := b.line(name)) and measure in line.cells
+        ]
+        if not points:
+            continue
+        mark, subject = marks[name], name == summary.SUBJECT
+        speeds = [line.cells[measure].throughput for _, line in points]
+        sizes = [size for size, _ in points]
+        repeats = [
+            [mib_per_second(n, s) for s in stats.times(line.row, measure).values()] for n, line in points
+        ]
+        ax.vlines(
+            sizes, *zip(*((min(r), max(r)) for r in repeats), strict=True), mark.light, lw=0.8, alpha=0.5
+        )
+        dash = "-" if ordered[0].case.codec == "none" else "--"
+        ax.plot(sizes, speeds, dash, color=mark.light, lw=2.6 if subject else 1.3, zorder=4 if subject else 3)
+        for size, speed, (_, line) in zip(sizes, speeds, points, strict=True):
+            face = mark.light if line.row.status == "ok" else colours.GROUND
+            ax.plot(size, speed, mark.marker, color=mark.light, mfc=face, ms=6 if subject else 4.5, zorder=5)
+        ends.append((sizes[-1], speeds[-1], name, mark.light))
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    _size_ticks(ax, [block.case.total_bytes for block in ordered])
+    _speed_ticks(ax)
+    _label_ends(ax, ends)
+
+
+def ceiling(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) -> None:
+    """% of the ceiling of each backend: every case, and the geometric mean."""
+    shares: dict[str, list[float]] = {}
+    for line in (line for block in blocks for line in block.lines if measure in line.cells):
+        percent = line.cells[measure].percent
+        if percent is not None and line.row.backend != stats.CEILING:
+            shares.setdefault(line.row.backend, []).append(percent)
+    means = {
+        name: statistic for name, values in shares.items() if (statistic := stats.geometric_mean(values))
+    }
+    ordered = sorted(means, key=lambda name: means[name])
+    marks = colours.marks(ordered, colours.BACKENDS)
+    for y, name in enumerate(ordered):
+        colour, subject = marks[name].light, name == summary.SUBJECT
+        ax.plot([0, means[name]], [y, y], color=colour, lw=3 if subject else 1.5)
+        ax.plot(shares[name], [y] * len(shares[name]), "o", color=colour, ms=3, alpha=0.55)
+        ax.plot(means[name], y, "o", color=colour, ms=8, zorder=4)
+        weight = "bold" if subject else "normal"
+        end = (max(shares[name]), y)
+        ax.annotate(f"{means[name]:.0f}", end, (8, 0), textcoords="offset points", va="center", weight=weight)
+    ax.axvline(100, color=colours.TEXT, lw=1, zorder=2)
+    ax.set_yticks(range(len(ordered)), ordered)
+    for label, name in zip(ax.get_yticklabels(), ordered, strict=True):
+        label.set_color(marks[name].light)
+        label.set_fontweight("bold" if name == summary.SUBJECT else "normal")
+    ax.set_xlim(0, 1.14 * max(100, *(value for values in shares.values() for value in values)))
+    ax.grid(visible=False, axis="y")
+
+
+def lead(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) -> None:
+    """Throughput of the subject over that of the best peer against the size, by codec and format."""
+    marks = colours.marks((block.case.codec for block in blocks), colours.CODECS)
+    series: dict[tuple[str, int], list[tuple[int, float]]] = {}
+    for block in sorted(blocks, key=lambda block: block.case.total_bytes):
+        if measure in block.leads:
+            point = (block.case.total_bytes, block.leads[measure].ratio)
+            series.setdefault((block.case.codec, block.case.zarr_format), []).append(point)
+    ends = []
+    for (codec, version), points in series.items():
+        mark = marks[codec]
+        dash, width = ("-", 2) if codec == "none" else ("--", 1.3)
+        face = mark.light if version == 3 else colours.GROUND
+        ax.plot(
+            *zip(*points, strict=True), dash, color=mark.light, lw=width, marker=mark.marker, ms=5, mfc=face
+        )
+        ends.append((*points[-1], f"{codec} v{version}", mark.light))
+    ax.axhline(1, color=colours.TEXT, lw=1)
+    ax.set_xscale("log")
+    low, high = ax.get_ylim()
+    ax.set_ylim(min(low, 0.9), max(high, 1.1))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}×")
+    _size_ticks(ax, [block.case.total_bytes for block in blocks])
+    _label_ends(ax, ends)
+
+
+def _size_ticks(ax: "Axes", sizes: Iterable[int]) -> None:
+    """Ticks at the sizes measured, but not closer than their labels are wide."""
+    kept: list[int] = []
+    for size in sorted(set(sizes)):
+        if not kept or size > 1.6 * kept[-1]:
+            kept.append(size)
+    ax.set_xticks(kept, [summary.size_text(size).replace(" ", "\n") for size in kept])
+    ax.set_xticks([], minor=True)
+
+
+def _speed_ticks(ax: "Axes") -> None:
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    low, high = ax.get_ylim()
+    ax.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high / low < 200 else (1,)))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> None:
+    """Name each line, given as last x, last y, text and colour, beside its end; labels do not overlap."""
+    to_axes = ax.transData + ax.transAxes.inverted()
+    places = sorted((to_axes.transform((x, y))[1], x, y, text, colour) for x, y, text, colour in ends)
+    heights = [place[0] for place in places]
+    for _ in range(100):
+        for i in range(len(heights) - 1):
+            overlap = max(0.0, LABEL_GAP - (heights[i + 1] - heights[i]))
+            heights[i] -= overlap / 2
+            heights[i + 1] += overlap / 2
+    for height, (_, x, y, text, colour) in zip(heights, places, strict=True):
+        ax.annotate(
+            text,
+            xy=(x, y),
+            xytext=(1.04, height),
+            textcoords="axes fraction",
+            va="center",
+            fontsize=8,
+            color=colour,
+            fontweight="bold" if text == summary.SUBJECT else "normal",
+            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2},
+            annotation_clip=False,
+        )
