@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr.bench.backends.base import Backend, Case
@@ -12,7 +13,7 @@ from fastzarr.bench.backends.base import Backend, Case
 
 def write_all(file: int, data: NDArray[Any]) -> None:
     """Write all bytes of `data`, however few the system takes at a time."""
-    view = memoryview(data).cast("B")
+    view = data.reshape(-1).view(np.uint8).data
     written = os.write(file, view)
     while written < len(view):
         written += os.write(file, view[written:])
@@ -20,7 +21,7 @@ def write_all(file: int, data: NDArray[Any]) -> None:
 
 def read_all(file: int, out: NDArray[Any]) -> None:
     """Fill `out` from the file; EOFError if the file ends before."""
-    view = memoryview(out).cast("B")
+    view = out.reshape(-1).view(np.uint8).data
     count = os.readv(file, [view])
     while count < len(view):
         more = os.readv(file, [view[count:]])

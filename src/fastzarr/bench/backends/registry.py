@@ -1,0 +1,12 @@
+"""Every contender by name, baselines first; a new one needs its file and its line here."""
+
+from fastzarr.bench.backends import mmap, raw, raw_chunks
+from fastzarr.bench.backends.base import Backend
+
+BACKENDS: dict[str, Backend] = {module.BACKEND.name: module.BACKEND for module in (raw, raw_chunks, mmap)}
+
+READERS = ("fastzarr", "tensorstore", "zarr")
+"""Who reads back what another library stored, the preferred one first."""
+
+OWN_SYNC = {"tensorstore-sync": "syncs every file while it writes"}
+"""Backends that cannot but sync while they write; they do in `steps` what others leave to `sync`."""

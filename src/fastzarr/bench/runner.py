@@ -1,0 +1,300 @@
+"""Runs every case on every backend and keeps every sample.
+
+For each case: backends that cannot run it are named with the reason; the others pass the gate, then run
+once as a warm-up, where what they stored and read is verified, and then once per repeat. The order of the
+backends is random within each repeat, so that a slow spell of the machine falls on all of them alike.
+"""
+
+import random
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+from numpy.typing import NDArray
+
+from fastzarr.bench import gate, host, verify
+from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.cases import CodecLevel, ZarrFormat, cases
+from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench.inputs import Source
+from fastzarr.bench.results import SCHEMA_VERSION, Bundle, CaseRecord, Row, Sample, Status
+from fastzarr.bench.workloads import sequential
+from fastzarr.bench.workloads.sequential import Clock
+
+SPARE_SPACE = 64 * 2**20
+"""Bytes of disk and of memory left over for directories, metadata and the libraries themselves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All that a run does."""
+
+    sources: tuple[Source, ...]
+    """Where the data come from."""
+    zarr_formats: tuple[ZarrFormat, ...]
+    """Zarr formats to write each source in."""
+    codecs: tuple[CodecLevel, ...]
+    """Codecs to write each source with."""
+    backends: tuple[Backend, ...]
+    """Contenders, in the order of the results."""
+    readers: tuple[Backend, ...]
+    """Libraries that read back what others stored, the preferred one first."""
+    own_sync: Mapping[str, str]
+    """Backends that cannot but sync while they write, each with how."""
+    repeats: int
+    """Timed repeats, at least 1; one warm-up comes before."""
+    directory: Path
+    """Where the arrays are written; everything written is removed again."""
+    seed: int
+    """Seed of the order of backends."""
+    arguments: Mapping[str, Any]
+    """Settings as the results keep them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """How far a run is."""
+
+    done: int
+    """Runs of a backend done, warm-ups included."""
+    total: int
+    """Runs of a backend in all."""
+    doing: str
+    """What runs now."""
+
+
+def run(
+    plan: Plan,
+    save: Callable[[Bundle], None],
+    progress: Callable[[Progress], None] = lambda _: None,
+    clock: Clock = time.perf_counter,
+) -> Bundle:
+    """Do `plan`; `save` gets the bundle so far after each backend's run, and complete at the end.
+
+    Raises BenchmarkError, before anything is timed, where memory or disk do not suffice. A backend that
+    raises becomes a row with the reason. KeyboardInterrupt passes, after `save`, with what there is.
+    """
+    _check_room(plan)
+    return _Run(plan, save, progress, clock).run()
+
+
+class _Run:
+    def __init__(
+        self, plan: Plan, save: Callable[[Bundle], None], progress: Callable[[Progress], None], clock: Clock
+    ) -> None:
+        self._plan = plan
+        self._save = save
+        self._progress = progress
+        self._clock = clock
+        self._random = random.Random(plan.seed)
+        self._peak = host.PeakMemory()
+        self._gate_results: dict[tuple[Any, ...], list[str]] = {}
+        self._runs_per_case = len(plan.backends) * (plan.repeats + 1)
+        self._cases_begun = 0
+        self._bundle = Bundle(
+            schema_version=SCHEMA_VERSION,
+            workload="sequential",
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            arguments=plan.arguments,
+            complete=False,
+            host=host.describe(plan.directory),
+            packages=host.packages(),
+            source_commit=host.source_commit(),
+            cases=(),
+            rows=(),
+        )
+
+    def run(self) -> Bundle:
+        self._scratch = Path(tempfile.mkdtemp(prefix="fastzarr-bench-", dir=self._plan.directory))
+        try:
+            for source in self._plan.sources:
+                self._progress(self._state(0, f"making {source.name} {source.shape}"))
+                steps = source.load()
+                out = np.zeros_like(steps[0])
+                out.fill(1)
+                for case, record in cases(source, self._plan.zarr_formats, self._plan.codecs):
+                    self._bundle = replace(self._bundle, cases=(*self._bundle.cases, record))
+                    self._run_case(case, record, steps, out)
+                    self._cases_begun += 1
+            self._bundle = replace(self._bundle, complete=True)
+        finally:
+            shutil.rmtree(self._scratch)
+            self._save(self._bundle)
+        return self._bundle
+
+    def _run_case(self, case: Case, record: CaseRecord, steps: NDArray[Any], out: NDArray[Any]) -> None:
+        rows = {b.name: row for b in self._plan.backends if (row := self._admit(b, case, record))}
+        earlier = self._bundle.rows
+        done = len(self._plan.backends) - sum(row.status in ("ok", "unequal") for row in rows.values())
+        done *= self._plan.repeats + 1
+        for repeat in range(self._plan.repeats + 1):
+            order = [b for b in self._plan.backends if rows[b.name].status in ("ok", "unequal")]
+            self._random.shuffle(order)
+            for position, backend in enumerate(order):
+                turn = f"{repeat}/{self._plan.repeats}" if repeat else "warm-up"
+                self._progress(self._state(done, f"{record.name}  {backend.name}  {turn}"))
+                row = rows[backend.name]
+                try:
+                    if repeat == 0:
+                        row = self._warm_up(row, backend, case, steps, out)
+                    else:
+                        sample = self._sample(backend, case, steps, out, repeat, position)
+                        row = replace(row, samples=(*row.samples, sample))
+                except BaseException as error:
+                    row = _failed(row, error)
+                rows[backend.name] = row
+                tried = (row for row in rows.values() if row.samples or row.status in ("skipped", "failed"))
+                self._bundle = replace(self._bundle, rows=(*earlier, *tried))
+                self._save(self._bundle)
+                done += 1 if row.status != "failed" else self._plan.repeats + 1 - repeat
+        self._progress(self._state(self._runs_per_case, record.name))
+
+    def _admit(self, backend: Backend, case: Case, record: CaseRecord) -> Row:
+        """The row before the first run: skipped, failed at the gate, or with what the gate saw."""
+        row = Row(
+            case=record.name,
+            backend=backend.name,
+            kind=backend.kind,
+            status="ok",
+            reason=None,
+            ranked=False,
+            stored_bytes=None,
+            stored_chunks=None,
+            verified_by=None,
+            peak_memory_bytes=None,
+            samples=(),
+        )
+        missing = backend.unavailable() or backend.unsupported(case)
+        if missing:
+            return replace(row, status="skipped", reason=missing)
+        try:
+            reasons = self._pass_gate(backend, case)
+        except BaseException as error:
+            return _failed(row, error)
+        return _unequal(row, reasons) if reasons else row
+
+    def _pass_gate(self, backend: Backend, case: Case) -> list[str]:
+        kind = (backend.name, case.codec, case.level, case.zarr_format, case.dtype, len(case.shape))
+        kind = (*kind, repr(case.fill_value))
+        if kind not in self._gate_results:
+            path = self._scratch / backend.name
+            try:
+                found = gate.differences(backend, case, path)
+            finally:
+                _remove(path)
+            own_sync = self._plan.own_sync.get(backend.name)
+            self._gate_results[kind] = [*found, own_sync] if own_sync else found
+        return self._gate_results[kind]
+
+    def _warm_up(self, row: Row, backend: Backend, case: Case, steps: NDArray[Any], out: NDArray[Any]) -> Row:
+        path = self._scratch / backend.name
+        try:
+            self._peak.restart()
+            sequential.run(backend, case, path, steps, out, self._clock)
+            peak = self._peak.above_start()
+            stored_bytes, stored_chunks = verify.stored(path)
+            verify.own_reading(backend, case, path, steps, out)
+            verified_by = verify.other_reading(backend, case, path, steps, out, self._plan.readers)
+        finally:
+            _remove(path)
+        row = replace(
+            row,
+            ranked=row.kind == "library" and row.status == "ok",
+            stored_bytes=stored_bytes,
+            stored_chunks=stored_chunks,
+            verified_by=verified_by,
+            peak_memory_bytes=peak,
+        )
+        if verified_by is None:
+            return _unequal(row, ["no other library is installed that could read it back"])
+        return row
+
+    def _sample(
+        self,
+        backend: Backend,
+        case: Case,
+        steps: NDArray[Any],
+        out: NDArray[Any],
+        repeat: int,
+        position: int,
+    ) -> Sample:
+        path = self._scratch / backend.name
+        load = psutil.getloadavg()[0]
+        try:
+            phases = sequential.run(backend, case, path, steps, out, self._clock)
+        finally:
+            _remove(path)
+        return Sample(
+            repeat=repeat,
+            position=position,
+            create=phases.create,
+            steps=phases.steps,
+            sync=phases.sync,
+            open=phases.open,
+            read=phases.read,
+            load_average=load,
+        )
+
+    def _state(self, done_in_case: int, doing: str) -> Progress:
+        cases_in_all = len(self._plan.sources) * len(self._plan.zarr_formats) * len(self._plan.codecs)
+        return Progress(
+            done=self._cases_begun * self._runs_per_case + done_in_case,
+            total=cases_in_all * self._runs_per_case,
+            doing=doing,
+        )
+
+
+def _failed(row: Row, error: BaseException) -> Row:
+    """The row of a backend that raised; what ends the program passes.
+
+    Not `except Exception`: panics of extension modules written in Rust derive from BaseException only.
+    """
+    if isinstance(error, KeyboardInterrupt | SystemExit):
+        raise error
+    return replace(row, status="failed", ranked=False, reason=f"{type(error).__name__}: {error}")
+
+
+def _unequal(row: Row, reasons: Sequence[str]) -> Row:
+    status: Status = "unequal"
+    reason = "; ".join(filter(None, [row.reason, *reasons]))
+    return replace(row, status=status, ranked=False, reason=reason)
+
+
+def _remove(path: Path) -> None:
+    """Remove what a run stored, and wait for the file system, so that the next run does not pay for it."""
+    if path.is_file():
+        path.unlink()
+    elif path.exists():
+        shutil.rmtree(path)
+    sequential.sync(path)
+
+
+def _check_room(plan: Plan) -> None:
+    """BenchmarkError where the largest source does not fit into memory or onto the disk."""
+    largest = max(plan.sources, key=lambda source: source.nbytes)
+    step = largest.nbytes // largest.shape[0]
+    disk = largest.nbytes + largest.nbytes // 16 + SPARE_SPACE
+    in_memory = host.describe(plan.directory).file_system.kind in ("tmpfs", "ramfs")
+    memory = largest.nbytes + 3 * step + SPARE_SPACE + (disk if in_memory else 0)
+    what = f"{largest.name} {largest.shape} of {_gib(largest.nbytes)}"
+    if memory > (available := host.available_memory()):
+        raise BenchmarkError(
+            f"--sizes or --input: {what} needs {_gib(memory)} of memory, and {_gib(available)} are free; "
+            f"use smaller sizes or fewer steps" + (", or a --dir that is not in memory" if in_memory else "")
+        )
+    if disk > (free := host.free_space(plan.directory)):
+        raise BenchmarkError(
+            f"--dir: {what} needs {_gib(disk)} in {plan.directory}, and {_gib(free)} are free; "
+            f"use another directory or smaller sizes"
+        )
+
+
+def _gib(size: int) -> str:
+    return f"{size / 2**30:.2f} GiB"

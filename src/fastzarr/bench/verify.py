@@ -1,0 +1,96 @@
+"""What was stored and read, compared with the source by bytes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.gate import METADATA
+
+POISON = 0xA5
+
+
+class WrongBytesError(Exception):
+    """A step read back differs from the step written."""
+
+
+def own_reading(backend: Backend, case: Case, path: Path, steps: NDArray[Any], out: NDArray[Any]) -> None:
+    """Read every step with `backend` itself; WrongBytesError where one differs. Overwrites `out`."""
+    reader = backend.open(path, case)
+    if reader is not None:
+        _compare(backend.name, reader, steps, out)
+
+
+def other_reading(
+    backend: Backend,
+    case: Case,
+    path: Path,
+    steps: NDArray[Any],
+    out: NDArray[Any],
+    readers: Sequence[Backend],
+) -> str | None:
+    """Read what `backend` stored with something else; its name, or None if nothing else is installed.
+
+    A library's array is read by the first of `readers` that shares no package with it. A baseline has no
+    format, so NumPy reads its files: step by step where there is one per step.
+    """
+    if backend.kind == "baseline":
+        _compare("numpy", _PlainFiles(path, case), steps, out)
+        return "numpy"
+    for other in readers:
+        reads = other.unavailable() is None and other.unsupported(case) is None
+        if reads and not set(other.packages) & set(backend.packages):
+            reader = other.open(path, case)
+            if reader is not None:
+                _compare(other.name, reader, steps, out)
+                return other.name
+    return None
+
+
+def stored(path: Path) -> tuple[int, int]:
+    """Bytes of all files at or below `path`, and how many of those files hold chunks."""
+    files = [path] if path.is_file() else [file for file in path.rglob("*") if file.is_file()]
+    return sum(file.stat().st_size for file in files), sum(file.name not in METADATA for file in files)
+
+
+class _PlainFiles:
+    """Files of bytes without a format."""
+
+    def __init__(self, path: Path, case: Case) -> None:
+        self._count = int(np.prod(case.shape[1:], dtype=object))
+        if path.is_file():
+            self._files = [path]
+        else:
+            files = [file for file in path.rglob("*") if file.is_file()]
+            self._files = sorted(files, key=lambda file: int(_step_of(file.relative_to(path))))
+
+    def read(self, step: int, out: NDArray[Any]) -> None:
+        whole = len(self._files) == 1
+        file, offset = self._files[0 if whole else step], self._count * step if whole else 0
+        values = np.fromfile(file, out.dtype, self._count, offset=offset * out.dtype.itemsize)
+        out[...] = values.reshape(out.shape)
+
+    def close(self) -> None:
+        """Nothing stays open."""
+
+
+def _step_of(key: Path) -> str:
+    return key.parts[1] if key.parts[0] == "c" else key.name.partition(".")[0]
+
+
+def _compare(name: str, reader: Any, steps: NDArray[Any], out: NDArray[Any]) -> None:
+    found = out.reshape(-1).view(np.uint8)
+    try:
+        for number, step in enumerate(steps):
+            found[...] = POISON
+            reader.read(number, out)
+            wrong = np.count_nonzero(found != step.reshape(-1).view(np.uint8))
+            if wrong:
+                raise WrongBytesError(
+                    f"{name} reads {wrong} of {found.size} bytes of step {number} otherwise"
+                )
+    finally:
+        reader.close()

@@ -1,0 +1,235 @@
+"""The command `fastzarr`."""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+try:
+    import click
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as ProgressBar
+
+    from fastzarr.bench import report, results, runner, settings
+    from fastzarr.bench.backends.registry import BACKENDS, OWN_SYNC, READERS
+    from fastzarr.bench.errors import BenchmarkError
+    from fastzarr.bench.inputs import Source, file_source, real_source, synthetic_source
+except ModuleNotFoundError as missing:
+    if (missing.name or "").partition(".")[0] == "fastzarr":
+        raise
+    sys.exit(
+        f"fastzarr: the command needs {missing.name}, which is not installed: pip install 'fastzarr[bench]'"
+    )
+
+
+class Parsed(click.ParamType):
+    """A parameter read by one of the parsers of the benchmark's settings."""
+
+    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return self._parse(value)
+        except BenchmarkError as error:
+            self.fail(str(error), param, ctx)
+
+
+def setting(flag: str, variable: str, **attributes: Any) -> Callable[[Any], Any]:
+    """An option whose default an environment variable may give; errors name both."""
+    return click.option(flag, envvar=variable, show_envvar=True, **attributes)
+
+
+@click.group()
+@click.version_option(package_name="fastzarr")
+def main() -> None:
+    """Zarr at the speed of the disk, and the benchmark that proves it."""
+
+
+@main.group()
+def bench() -> None:
+    """Every Zarr library reachable from Python, beside the limits of this machine."""
+
+
+@bench.command()
+@setting(
+    "--sizes",
+    "ZS_SIZES",
+    type=Parsed("SIZES", settings.sizes),
+    help="Sizes of the synthetic field, 'Nx,Ny,Nz,Nt;...'. Default: nine from 12.5 MiB to 3.1 GiB.",
+)
+@setting(
+    "--codecs",
+    "ZS_CODECS",
+    type=Parsed("CODECS", settings.codecs),
+    help="Of none, zstd, blosc, zlib, each with a level after a colon. Default: none,zstd:3,blosc:5,zlib:5.",
+)
+@setting(
+    "--backends",
+    "ZS_BACKENDS",
+    type=Parsed("NAMES", settings.backends),
+    help=f"Of {', '.join(BACKENDS)}. Default: all.",
+)
+@setting(
+    "--repeats",
+    "ZS_REPEATS",
+    type=click.IntRange(min=1),
+    default=settings.REPEATS,
+    show_default=True,
+    help="Timed repeats, after one warm-up.",
+)
+@setting(
+    "--keepbits",
+    "ZS_KEEPBITS",
+    type=click.IntRange(0, 23),
+    default=settings.KEEPBITS,
+    show_default=True,
+    help="Mantissa bits of the synthetic field; fewer compress better.",
+)
+@click.option(
+    "--zarr-format",
+    type=Parsed("FORMATS", settings.formats),
+    help="2, 3 or 2,3. Default: 2,3; with --quick 3.",
+)
+@click.option(
+    "--input",
+    "inputs",
+    metavar="FILE::VARIABLE",
+    multiple=True,
+    help="NetCDF, HDF5, Zarr or .npy instead of the synthetic field; first axis: time. May be repeated.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    default=".",
+    show_default=True,
+    help="Where arrays are written, on the disk to measure; they are removed again.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="results",
+    show_default=True,
+    help="Where results and reports go.",
+)
+@click.option("--quick", is_flag=True, help="Three small sizes and a real data set, none and zstd: minutes.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, and nothing else.")
+def sequential(
+    sizes: tuple[settings.Size, ...] | None,
+    codecs: tuple[Any, ...] | None,
+    backends: tuple[Any, ...] | None,
+    repeats: int,
+    keepbits: int,
+    zarr_format: tuple[Any, ...] | None,
+    inputs: tuple[str, ...],
+    directory: Path,
+    out: Path,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Write arrays step by step, sync, and read them back, with every library."""
+    try:
+        sources = _sources(sizes, keepbits, inputs, quick)
+    except BenchmarkError as error:
+        raise click.UsageError(str(error)) from error
+    zarr_format = zarr_format or (settings.QUICK_FORMATS if quick else settings.FORMATS)
+    codecs = codecs or (settings.QUICK_CODECS if quick else settings.CODECS)
+    backends = backends or tuple(BACKENDS.values())
+    plan = runner.Plan(
+        sources=sources,
+        zarr_formats=zarr_format,
+        codecs=codecs,
+        backends=backends,
+        readers=tuple(BACKENDS[name] for name in READERS if name in BACKENDS),
+        own_sync=OWN_SYNC,
+        repeats=repeats,
+        directory=directory,
+        seed=settings.SEED,
+        arguments={
+            "sources": [source.name for source in sources],
+            "shapes": [source.shape for source in sources],
+            "codecs": [f"{name}:{level}" if level else name for name, level in codecs],
+            "backends": [backend.name for backend in backends],
+            "repeats": repeats,
+            "zarr_format": zarr_format,
+            "keepbits": keepbits,
+            "input": inputs,
+            "dir": str(directory),
+            "out": str(out),
+            "quick": quick,
+            "seed": settings.SEED,
+        },
+    )
+    saved = out / "sequential.json"
+    try:
+        bundle = _run_with_progress(plan, saved)
+    except BenchmarkError as error:
+        raise click.UsageError(str(error)) from error
+    except KeyboardInterrupt:
+        click.echo(f"Interrupted. What was measured until then is in {saved}.", err=True)
+        sys.exit(130)
+    _show(bundle, saved, out, as_json=as_json)
+
+
+@bench.command("report")
+@click.argument("saved", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Default: beside RESULTS.")
+def report_command(saved: Path, out: Path | None) -> None:
+    """Make table, plots and HTML again from a saved results file."""
+    try:
+        _show(results.load(saved), saved, out or saved.parent, as_json=False)
+    except BenchmarkError as error:
+        raise click.UsageError(str(error)) from error
+
+
+def _sources(
+    sizes: tuple[settings.Size, ...] | None, keepbits: int, inputs: tuple[str, ...], quick: bool
+) -> tuple[Source, ...]:
+    """The user's files; the synthetic field if there are none or sizes are given; with --quick real data."""
+    files = [file_source(argument) for argument in dict.fromkeys(inputs)]
+    if sizes is None and not files:
+        sizes = settings.QUICK_SIZES if quick else settings.SIZES
+        files = [real_source()] if quick else []
+    return (*(synthetic_source(size, keepbits) for size in sizes or ()), *files)
+
+
+def _run_with_progress(plan: runner.Plan, saved: Path) -> results.Bundle:
+    """Run `plan`, with a bar on stderr, and save to `saved` after each backend's run."""
+    bar = ProgressBar(
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("")
+
+        def progress(state: runner.Progress) -> None:
+            bar.update(task, completed=state.done, total=state.total, description=state.doing)
+
+        return runner.run(plan, lambda bundle: results.save(bundle, saved), progress)
+
+
+def _show(bundle: results.Bundle, saved: Path, out: Path, *, as_json: bool) -> None:
+    """Write CSV and reports; print the table and where the files are, or the bundle."""
+    table = out / f"{saved.stem}.csv"
+    results.save_csv(bundle, table)
+    written = report.render(saved, out)
+    if as_json:
+        click.echo(json.dumps(asdict(bundle), indent=1))
+        return
+    console = Console()
+    report.print_table(bundle, console)
+    for path in dict.fromkeys((saved, table, *written)):
+        console.print(str(path), soft_wrap=True, highlight=False)
+
+
+if __name__ == "__main__":
+    main()
