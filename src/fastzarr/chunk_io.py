@@ -1,0 +1,230 @@
+"""Plans to bytes and back: fetch, decode, scatter; gather, encode, store.
+
+Owns the thread pool and the locks. A single chunk is handled on the caller's thread; more than one by the caller
+and the pool together, each thread taking the next projection of the plan.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.codec_chain import PreparedChain
+from fastzarr.errors import ChunkError, CodecError
+from fastzarr.indexing import Plan, Projection
+from fastzarr.stores.base import Buffer, Store
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
+THREADS_VARIABLE = "FASTZARR_THREADS"
+"""Environment variable with the number of threads for one call."""
+
+_LOCK_COUNT = 64
+_FILL_BLOCK_BYTES = 1 << 18
+
+_locks = [threading.Lock() for _ in range(_LOCK_COUNT)]
+_pool: "tuple[ThreadPoolExecutor, int] | None" = None
+
+
+class ChunkIO:
+    """Reads and writes the chunks of one array."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        key_of: Callable[[tuple[int, ...]], str],
+        chain: PreparedChain,
+        chunks: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fill_value: np.generic | None,
+        write_empty_chunks: bool,
+    ) -> None:
+        self._store = store
+        self._key_of = key_of
+        self._chain = chain
+        self._chunks = chunks
+        self._dtype = dtype
+        self._fill = dtype.type(0) if fill_value is None else fill_value
+        elide = fill_value is not None and not write_empty_chunks
+        self._elided = _FillPattern(self._fill, dtype) if elide else None
+
+    def read(self, plan: Plan, out: NDArray[Any]) -> None:
+        """Fill `out`, of the plan's `shape` and the array's dtype; raises `ChunkError`."""
+
+        def read_one(projection: Projection) -> None:
+            self._read_chunk(projection, out[projection.out])
+
+        _run(read_one, plan)
+
+    def write(self, plan: Plan, value: NDArray[Any]) -> None:
+        """Write `value`, of the plan's `shape` and any numeric dtype; raises `ChunkError`."""
+
+        def write_one(projection: Projection) -> None:
+            self._write_chunk(projection, value[projection.out])
+
+        _run(write_one, plan)
+
+    def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
+        key = self._key_of(projection.coords)
+        if not projection.complete or projection.padded:
+            chunk = self._fetch(key)
+            target[...] = self._fill if chunk is None else chunk[projection.chunk]
+        elif not self._fetch_into(key, target):
+            target[...] = self._fill
+
+    def _fetch(self, key: str) -> NDArray[Any] | None:
+        """The decoded chunk, or None where it is missing."""
+        chunk = np.empty(self._chunks, self._dtype)
+        return chunk if self._fetch_into(key, chunk) else None
+
+    def _fetch_into(self, key: str, chunk: NDArray[Any]) -> bool:
+        """Fill a whole `chunk` and tell whether it was there."""
+        chain = self._chain
+        if chain.fixed_size:
+            memory = chain.memory(chunk)
+            if memory is not None:
+                size = self._store.get_into(key, memory)
+                if size is None:
+                    return False
+                if size != len(memory):
+                    raise ChunkError(key, f"got {size} bytes, expected {len(memory)}")
+                chain.swap(chunk)
+                return True
+        data = self._store.get(key)
+        if data is None:
+            return False
+        try:
+            chain.decode_into(data, chunk)
+        except CodecError as error:
+            raise ChunkError(key, str(error)) from error
+        return True
+
+    def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
+        key = self._key_of(projection.coords)
+        if projection.complete and not projection.padded:
+            chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
+            self._store_chunk(key, chunk)
+            return
+        with self._lock(key):
+            old = None if projection.complete else self._fetch(key)
+            chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
+            chunk[projection.chunk] = value
+            self._put(key, chunk)
+
+    def _store_chunk(self, key: str, chunk: NDArray[Any]) -> None:
+        with self._lock(key):
+            self._put(key, chunk)
+
+    def _put(self, key: str, chunk: NDArray[Any]) -> None:
+        if self._elided is not None and self._elided.covers(chunk):
+            self._store.erase(key)
+        else:
+            data: Buffer = self._chain.encode(chunk)
+            self._store.set(key, data)
+
+    def _lock(self, key: str) -> threading.Lock:
+        return _locks[hash((self._store.identity, key)) % _LOCK_COUNT]
+
+
+class _FillPattern:
+    """Compares chunks with the fill value by bits: a few elements first, then block by block."""
+
+    def __init__(self, fill: np.generic, dtype: np.dtype[Any]) -> None:
+        self._bits = np.dtype(f"u{min(dtype.itemsize, 8)}")
+        self._parts = dtype.itemsize // self._bits.itemsize
+        self._pattern = np.array([fill], dtype).view(self._bits)
+        self._block = max(1, _FILL_BLOCK_BYTES // dtype.itemsize)
+
+    def covers(self, chunk: NDArray[Any]) -> bool:
+        """Whether all elements equal the fill value, bit by bit."""
+        for place in (0, -1):
+            corner = chunk[(slice(place, None if place else 1),) * chunk.ndim]
+            if not self._equal(np.ascontiguousarray(corner).reshape(-1)):
+                return False
+        flat = _flat(chunk)
+        return all(self._equal(flat[at : at + self._block]) for at in range(0, flat.size, self._block))
+
+    def _equal(self, flat: NDArray[Any]) -> bool:
+        bits = flat.view(self._bits)
+        if self._parts > 1:
+            bits = bits.reshape(-1, self._parts)
+        return bool((bits == self._pattern).all())
+
+
+def _flat(chunk: NDArray[Any]) -> NDArray[Any]:
+    if chunk.flags.f_contiguous:
+        chunk = chunk.T
+    return chunk.reshape(-1)
+
+
+def _run(act: Callable[[Projection], None], plan: Plan) -> None:
+    projections = iter(plan)
+    threads = 1 if plan.count < 2 else _threads()
+    if threads == 1:
+        for projection in projections:
+            act(projection)
+        return
+    _run_parallel(act, projections, min(threads, plan.count))
+
+
+def _run_parallel(act: Callable[[Projection], None], projections: Iterator[Projection], threads: int) -> None:
+    """Have `threads` threads, the caller's among them, take projections until none is left or one fails."""
+    taking = threading.Lock()
+    stopped = threading.Event()
+
+    def work() -> None:
+        try:
+            while not stopped.is_set():
+                with taking:
+                    projection = next(projections, None)
+                if projection is None:
+                    return
+                act(projection)
+        except BaseException:
+            stopped.set()
+            raise
+
+    pool = _get_pool()
+    others = [pool.submit(work) for _ in range(threads - 1)]
+    try:
+        work()
+    finally:
+        waited = [other for other in others if not other.cancel()]
+        errors = [error for other in waited if (error := other.exception()) is not None]
+    if errors:
+        raise errors[0]
+
+
+def _get_pool() -> "ThreadPoolExecutor":
+    global _pool
+    threads = _threads()
+    if _pool is None or _pool[1] != threads:
+        from concurrent.futures import ThreadPoolExecutor
+
+        _pool = (ThreadPoolExecutor(threads, thread_name_prefix="fastzarr"), threads)
+    return _pool[0]
+
+
+def _threads() -> int:
+    text = os.environ.get(THREADS_VARIABLE)
+    if text is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if not text.isdecimal() or int(text) < 1:
+        raise ValueError(f"{THREADS_VARIABLE}: got {text!r}, expected a number of threads of 1 or more")
+    return int(text)
+
+
+def _forget_threads() -> None:
+    """In a forked child: the pool's threads are gone, and locks may be held by threads that are gone."""
+    global _pool, _locks
+    _pool = None
+    _locks = [threading.Lock() for _ in range(_LOCK_COUNT)]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)

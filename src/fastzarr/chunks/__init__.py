@@ -1,0 +1,1 @@
+"""Chunk grid arithmetic and chunk keys."""

@@ -1,0 +1,113 @@
+"""A codec chain, prepared once for chunks of one shape and data type.
+
+Life of a chunk, writing:
+1. each array→array codec gives a view of the chunk (`transpose`);
+2. the array→bytes codec names the stored dtype; where the view's memory already is what is stored, that memory
+   is passed on, else one contiguous copy is made;
+3. each bytes→bytes codec encodes.
+Reading goes the other way, and decodes into the caller's chunk where its memory has the stored layout.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.codecs import registry
+from fastzarr.codecs.base import (
+    ArrayArrayCodec,
+    ArrayBytesCodec,
+    Buffer,
+    BytesBytesCodec,
+    ChunkSpec,
+    Codec,
+)
+from fastzarr.errors import CodecError, MetadataError
+
+_PLACES = ("array_array", "array_bytes", "bytes_bytes")
+
+
+class PreparedChain:
+    """`encode` and `decode_into` for chunks of one shape and dtype; stateless, for any number of threads."""
+
+    def __init__(self, codecs: Sequence[Codec], spec: ChunkSpec) -> None:
+        places = [_PLACES.index(codec.kind) for codec in codecs]
+        if places != sorted(places) or places.count(1) != 1:
+            names = [codec.name for codec in codecs]
+            raise MetadataError(
+                "codecs",
+                [f"got {names}, expected array→array codecs, then one array→bytes codec, then bytes→bytes codecs"],
+            )
+        self.array_codecs: list[ArrayArrayCodec] = []
+        self.bytes_codecs: list[BytesBytesCodec] = []
+        for codec in codecs:
+            resolved = codec.resolve(spec)
+            if codec.kind == "array_array":
+                array_codec = cast(ArrayArrayCodec, resolved)
+                self.array_codecs.append(array_codec)
+                spec = array_codec.encoded_spec(spec)
+            elif codec.kind == "array_bytes":
+                self.serializer = cast(ArrayBytesCodec, resolved)
+            else:
+                self.bytes_codecs.append(cast(BytesBytesCodec, resolved))
+        self.stored_dtype = self.serializer.stored_dtype(spec.dtype)
+        self.nbytes = math.prod(spec.shape) * spec.dtype.itemsize
+        self.swapped = self.stored_dtype != spec.dtype
+        self.fixed_size = not self.bytes_codecs
+
+    @property
+    def codecs(self) -> tuple[Codec, ...]:
+        """All codecs of the chain, resolved."""
+        return (*self.array_codecs, self.serializer, *self.bytes_codecs)
+
+    def encode(self, chunk: NDArray[Any]) -> Buffer:
+        """Stored bytes of `chunk`; a view of its memory where nothing has to be changed."""
+        for array_codec in self.array_codecs:
+            chunk = array_codec.encode_view(chunk)
+        data: Buffer = _memory(np.ascontiguousarray(chunk, self.stored_dtype))
+        for codec in self.bytes_codecs:
+            data = codec.encode(data)
+        return data
+
+    def memory(self, chunk: NDArray[Any]) -> memoryview | None:
+        """Memory of `chunk` (of the prepared dtype) where it has the stored order of elements, else None."""
+        for codec in self.array_codecs:
+            chunk = codec.encode_view(chunk)
+        return _memory(chunk) if chunk.flags.c_contiguous else None
+
+    def swap(self, chunk: NDArray[Any]) -> None:
+        """Bring elements that were put into `memory(chunk)` as stored into the chunk's byte order."""
+        if self.swapped:
+            chunk.byteswap(inplace=True)
+
+    def decode_into(self, data: Buffer, chunk: NDArray[Any]) -> None:
+        """Fill `chunk`, of the prepared shape and dtype and any strides; raises `CodecError`."""
+        memory = self.memory(chunk)
+        decoded = self._decode(data, memory)
+        if decoded is memory:
+            self.swap(chunk)
+            return
+        if len(decoded) != self.nbytes:
+            raise CodecError(f"got {len(decoded)} bytes, expected {self.nbytes}")
+        for codec in self.array_codecs:
+            chunk = codec.encode_view(chunk)
+        chunk[...] = np.frombuffer(decoded, self.stored_dtype).reshape(chunk.shape)
+
+    def _decode(self, data: Buffer, memory: memoryview | None) -> Buffer:
+        if not self.bytes_codecs:
+            return data
+        first, *outer = self.bytes_codecs
+        for codec in reversed(outer):
+            data = codec.decode(data, None)
+        return first.decode(data, _memory(np.empty(self.nbytes, np.uint8)) if memory is None else memory)
+
+
+def prepare(codecs: Sequence[tuple[str, dict[str, Any]]], spec: ChunkSpec) -> PreparedChain:
+    """Chain of the named codecs for chunks of `spec`; raises `UnknownCodecError` or `MetadataError`."""
+    return PreparedChain([registry.get(name, configuration) for name, configuration in codecs], spec)
+
+
+def _memory(array: NDArray[Any]) -> memoryview:
+    return array.reshape(-1).view(np.uint8).data

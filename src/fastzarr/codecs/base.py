@@ -1,0 +1,117 @@
+"""What a codec is. A new codec is one file with one frozen dataclass, listed in `registry`."""
+
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.errors import MetadataError
+
+Buffer = bytes | bytearray | memoryview
+"""A flat, contiguous run of bytes."""
+
+Kind = Literal["array_array", "array_bytes", "bytes_bytes"]
+"""The three kinds of codec of the Zarr v3 core specification, in the order they stand in a chain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkSpec:
+    """What a codec in a chain gets: a chunk's shape and data type at that place."""
+
+    shape: tuple[int, ...]
+    """Chunk shape in elements."""
+    dtype: np.dtype[Any]
+    """NumPy dtype of the elements."""
+
+
+class Codec(Protocol):
+    """Common to all codecs; immutable, comparable, hashable, safe to use from many threads."""
+
+    name: ClassVar[str]
+    """Name in the metadata document."""
+    kind: ClassVar[Kind]
+    """Place in the chain."""
+
+    @classmethod
+    def from_config(cls, configuration: dict[str, Any]) -> Self:
+        """Codec from its configuration; raises `MetadataError`."""
+
+    def config(self) -> dict[str, Any]:
+        """Configuration as it is written; empty for none."""
+
+    def resolve(self, spec: ChunkSpec) -> Self:
+        """The codec with what it takes from the chunk (blosc's typesize); raises `MetadataError`."""
+
+
+class ArrayArrayCodec(Codec, Protocol):
+    """array→array, where the encoded array is a view of the decoded one."""
+
+    def encoded_spec(self, spec: ChunkSpec) -> ChunkSpec:
+        """Spec after encoding."""
+
+    def encode_view(self, chunk: NDArray[Any]) -> NDArray[Any]:
+        """The encoded array as a view; filling it fills `chunk`."""
+
+
+class ArrayBytesCodec(Codec, Protocol):
+    """array→bytes, where the bytes are the C-contiguous memory of an array of `stored_dtype`."""
+
+    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """The dtype of the stored memory, for chunks of `dtype`."""
+
+
+class BytesBytesCodec(Codec, Protocol):
+    """bytes→bytes."""
+
+    def encode(self, data: Buffer) -> Buffer:
+        """Encoded bytes."""
+
+    def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
+        """Decoded bytes: in `out` and `out` returned, or in a buffer of their own.
+
+        `out` has exactly the size expected. Raises `CodecError` for damaged input and for any other size.
+        """
+
+
+class CodecBase:
+    """`from_config` and `config` of a codec whose fields are the members of its configuration."""
+
+    name: ClassVar[str]
+
+    @classmethod
+    def from_config(cls, configuration: dict[str, Any]) -> Self:
+        """Codec from its configuration; raises `MetadataError` for unknown, missing or wrong members."""
+        known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        unknown = sorted(configuration.keys() - known)
+        if unknown:
+            allowed = ", ".join(sorted(known)) or "none"
+            raise MetadataError(f"codec {cls.name!r}", [f"got members {unknown}, expected only: {allowed}"])
+        try:
+            return cls(**configuration)
+        except TypeError as error:
+            raise MetadataError(f"codec {cls.name!r}", [f"got {configuration!r}: {error}"]) from error
+
+    def config(self) -> dict[str, Any]:
+        """Configuration as it is written."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, as zarr-python's codecs have it."""
+        configuration = self.config()
+        return {"name": self.name, "configuration": configuration} if configuration else {"name": self.name}
+
+    def resolve(self, spec: ChunkSpec) -> Self:
+        """The codec itself: it takes nothing from the chunk."""
+        return self
+
+    def check(self, member: str, valid: bool, expected: str) -> None:
+        """Raise `MetadataError` unless `valid`."""
+        if not valid:
+            found = getattr(self, member)
+            raise MetadataError(f"codec {self.name!r}", [f"{member}: got {found!r}, expected {expected}"])
+
+
+def is_integer(value: object, low: int, high: int) -> bool:
+    """Whether `value` is an integer, and no bool, from `low` to `high`."""
+    return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

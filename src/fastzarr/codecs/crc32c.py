@@ -1,0 +1,39 @@
+"""The `crc32c` codec: a checksum of four bytes behind the data.
+
+Source: Zarr v3 codecs specification, "crc32c".
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fastzarr.codecs.base import Buffer, CodecBase, Kind
+from fastzarr.errors import CodecError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Crc32cCodec(CodecBase):
+    """bytes→bytes with a CRC32C behind."""
+
+    name: ClassVar[str] = "crc32c"
+    kind: ClassVar[Kind] = "bytes_bytes"
+
+    def encode(self, data: Buffer) -> Buffer:
+        """Data and checksum."""
+        return b"".join((data, _checksum(data)))
+
+    def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
+        """The data before a checksum that fits."""
+        if len(data) < 4:
+            raise CodecError(f"got {len(data)} bytes, expected data and a CRC32C of 4 bytes")
+        body = memoryview(data)[:-4]
+        found = bytes(memoryview(data)[-4:])
+        expected = _checksum(body)
+        if found != expected:
+            raise CodecError(f"CRC32C mismatch: stored {found.hex()}, computed {expected.hex()}")
+        return body
+
+
+def _checksum(data: Buffer) -> bytes:
+    import crc32c
+
+    return crc32c.crc32c(data).to_bytes(4, "little")  # type: ignore[no-any-return]

@@ -1,0 +1,45 @@
+"""The `numcodecs.lz4` codec, which is v2's `lz4` compressor: a 4-byte size, then one LZ4 block."""
+
+import struct
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fastzarr.codecs.base import Buffer, CodecBase, Kind, is_integer
+from fastzarr.errors import CodecError
+
+_SIZE = struct.Struct("<i")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LZ4Codec(CodecBase):
+    """bytes→bytes with LZ4."""
+
+    name: ClassVar[str] = "numcodecs.lz4"
+    kind: ClassVar[Kind] = "bytes_bytes"
+
+    acceleration: int = 1
+    """Speed over ratio; 1 compresses best."""
+
+    def __post_init__(self) -> None:
+        self.check("acceleration", is_integer(self.acceleration, -(2**31), 2**31 - 1), "an integer")
+
+    def encode(self, data: Buffer) -> Buffer:
+        """Size and block."""
+        from numcodecs import lz4
+
+        return lz4.compress(data, self.acceleration)  # type: ignore[no-any-return]
+
+    def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
+        """Content of the block."""
+        from numcodecs import lz4
+
+        if len(data) < _SIZE.size:
+            raise CodecError(f"got {len(data)} bytes, expected a size of {_SIZE.size} bytes and an LZ4 block")
+        (nbytes,) = _SIZE.unpack_from(data)
+        if nbytes < 0 or (out is not None and nbytes != len(out)):
+            expected = "0 or more" if out is None else len(out)
+            raise CodecError(f"the LZ4 header tells of {nbytes} decoded bytes, expected {expected}")
+        try:
+            return lz4.decompress(data, out)  # type: ignore[no-any-return]
+        except (RuntimeError, ValueError) as error:
+            raise CodecError(str(error)) from error

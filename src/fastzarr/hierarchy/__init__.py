@@ -1,0 +1,1 @@
+"""Arrays in a hierarchy: `Array`, and how it is created and opened."""

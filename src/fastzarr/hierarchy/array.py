@@ -1,0 +1,309 @@
+"""`Array`: one array of a hierarchy, read and written by selection."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from fastzarr import codec_chain
+from fastzarr.chunk_io import ChunkIO
+from fastzarr.codecs.base import ChunkSpec, Codec
+from fastzarr.errors import BufferMismatchError, ReadOnlyError
+from fastzarr.hierarchy import nodes
+from fastzarr.hierarchy.attributes import Attributes
+from fastzarr.indexing import BasicSelection, Plan
+from fastzarr.metadata.model import ArrayMetadata, MemoryOrder
+from fastzarr.stores.base import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrayConfig:
+    """Runtime configuration of one array; nothing of it is stored."""
+
+    order: MemoryOrder = "C"
+    """Memory order of arrays that reading returns (in v2 the stored order is taken)."""
+    write_empty_chunks: bool = False
+    """Whether chunks equal to the fill value are stored; else they are left out, and erased."""
+
+
+class Array:
+    """An array in a store. Made by `create_array`, `open_array` and `open`.
+
+    Safe to share between threads; pickles with its store. Writers of parts of the same chunk in one process don't
+    lose each other's data; across processes, writers must write distinct chunks.
+    """
+
+    def __init__(self, store: Store, path: str, metadata: ArrayMetadata, config: ArrayConfig) -> None:
+        self._store = store
+        self._path = path
+        self._config = config
+        self._metadata = metadata
+        spec = ChunkSpec(shape=metadata.chunks, dtype=metadata.dtype)
+        self._chain = codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
+        prefix = nodes.key(path, "")
+        encode_key = metadata.chunk_key_encoding.encode
+        self._io = ChunkIO(
+            store=store,
+            key_of=lambda coords: prefix + encode_key(coords),
+            chain=self._chain,
+            chunks=metadata.chunks,
+            dtype=metadata.dtype,
+            fill_value=metadata.fill_value,
+            write_empty_chunks=config.write_empty_chunks,
+        )
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._store, self._path, self._metadata, self._config)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Array):
+            return NotImplemented
+        same_place = self._store.identity == other._store.identity and self._path == other._path
+        return same_place and self._metadata == other._metadata
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Array {nodes.key(str(self._store), self._path)} shape={self.shape} dtype={self.dtype}>"
+
+    @property
+    def metadata(self) -> ArrayMetadata:
+        """The metadata, one model for both formats."""
+        return self._metadata
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Size of each dimension, in elements."""
+        return self._metadata.shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy dtype of the elements; in v2 with the stored byte order, in v3 native."""
+        return self._metadata.dtype
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Chunk shape, in elements."""
+        return self._metadata.chunks
+
+    @property
+    def order(self) -> MemoryOrder:
+        """Memory order of arrays that reading returns."""
+        return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order
+
+    @property
+    def fill_value(self) -> np.generic | None:
+        """Value of elements never written; None for the v2 `null`, which reads as zero."""
+        return self._metadata.fill_value
+
+    @property
+    def attrs(self) -> Attributes:
+        """User attributes; changes are written at once."""
+        return Attributes(lambda: self._metadata.attributes, self._write_attributes)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, decoded."""
+        return self.size * self.itemsize
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Number of chunks along each dimension."""
+        return self._metadata.cdata_shape
+
+    @property
+    def nchunks(self) -> int:
+        """Number of chunks, stored or not."""
+        return math.prod(self.cdata_shape)
+
+    @property
+    def filters(self) -> tuple[Codec, ...]:
+        """The array→array codecs; for v2 none, since `order` is no filter."""
+        return () if self._metadata.zarr_format == 2 else tuple(self._chain.array_codecs)
+
+    @property
+    def serializer(self) -> Codec | None:
+        """The array→bytes codec; None for v2."""
+        return None if self._metadata.zarr_format == 2 else self._chain.serializer
+
+    @property
+    def compressors(self) -> tuple[Codec, ...]:
+        """The bytes→bytes codecs."""
+        return tuple(self._chain.bytes_codecs)
+
+    @property
+    def store(self) -> Store:
+        """The store."""
+        return self._store
+
+    @property
+    def path(self) -> str:
+        """Path in the store, without a leading slash; empty for the root."""
+        return self._path
+
+    @property
+    def name(self) -> str:
+        """Path with a leading slash."""
+        return f"/{self._path}"
+
+    @property
+    def basename(self) -> str:
+        """Last part of the path."""
+        return self._path.rpartition("/")[2]
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing raises."""
+        return self._store.read_only
+
+    @property
+    def info(self) -> "ArrayInfo":
+        """What the array is, as a table to print."""
+        return ArrayInfo(self)
+
+    def update_attributes(self, attributes: Mapping[str, Any]) -> "Array":
+        """Set the given attributes, keep the others, and return the array."""
+        self.attrs.update(attributes)
+        return self
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array in a store can't become a NumPy array without a copy")
+        whole = np.asarray(self[...])
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    def __getitem__(self, selection: BasicSelection) -> Any:
+        """Selected elements as a new NumPy array; a NumPy scalar where no dimension is left.
+
+        `selection`: integers, slices with steps of 1 or more, one `...`. Raises `SelectionError` and `ChunkError`.
+        """
+        plan = self._plan(selection)
+        out = np.empty(plan.shape, self.dtype, self.order)
+        self._io.read(plan, out)
+        return out[plan.drop]
+
+    def read_into(self, out: NDArray[Any], *, selection: BasicSelection = ...) -> None:
+        """Fill `out` with the selected elements, without a copy where its layout allows.
+
+        `out` is writable, has the shape of `array[selection]`, the array's dtype, any strides, and no element
+        twice; else `BufferMismatchError`. Raises `SelectionError` and `ChunkError` too; after an error `out` may be
+        filled in part.
+        """
+        plan = self._plan(selection)
+        _require_readable_into(out, plan.result_shape, self.dtype)
+        self._io.read(plan, out[plan.expand])
+
+    def __setitem__(self, selection: BasicSelection, value: object) -> None:
+        """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy's assignment does.
+
+        Raises `SelectionError`, `BufferMismatchError`, `ReadOnlyError` and, for a partly written chunk that can't be
+        decoded, `ChunkError`.
+        """
+        self._require_writable()
+        plan = self._plan(selection)
+        given = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, self.dtype)
+        try:
+            whole = np.broadcast_to(given, plan.result_shape)
+        except ValueError as error:
+            raise BufferMismatchError(
+                f"got a value of shape {np.shape(given)}, expected one that broadcasts to {plan.result_shape}"
+            ) from error
+        self._io.write(plan, whole[plan.expand])
+
+    def _plan(self, selection: BasicSelection) -> Plan:
+        return Plan(selection, self.shape, self.chunks)
+
+    def _require_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' or 'a' to write")
+
+    def _write_attributes(self, attributes: dict[str, Any]) -> None:
+        self._require_writable()
+        metadata = replace(self._metadata, attributes=attributes)
+        nodes.write_attributes(self._store, self._path, metadata)
+        self._metadata = metadata
+
+
+class ArrayInfo:
+    """What an array is; `str` and `repr` give an aligned table."""
+
+    def __init__(self, array: Array) -> None:
+        metadata = array.metadata
+        rows = {
+            "Type": "Array",
+            "Zarr format": metadata.zarr_format,
+            "Data type": array.dtype,
+            "Fill value": array.fill_value,
+            "Shape": array.shape,
+            "Chunk shape": array.chunks,
+            "Order": array.order,
+            "Read-only": array.read_only,
+            "Store": array.store,
+            "Path": array.name,
+            "Filters": array.filters,
+            "Serializer": array.serializer,
+            "Compressors": array.compressors,
+            "No. chunks": array.nchunks,
+            "No. bytes": f"{array.nbytes} ({_readable(array.nbytes)})",
+        }
+        self.rows = {name: str(value) for name, value in rows.items()}
+
+    def __repr__(self) -> str:
+        width = max(map(len, self.rows))
+        return "\n".join(f"{name:<{width}} : {value}" for name, value in self.rows.items())
+
+
+def _readable(nbytes: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if nbytes < 1024 or unit == "TiB":
+            break
+        nbytes /= 1024
+    return f"{nbytes:.4g} {unit}"
+
+
+def _require_readable_into(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if not isinstance(out, np.ndarray):
+        raise BufferMismatchError(f"out: got {type(out).__name__}, expected a NumPy array")
+    if out.shape != shape:
+        raise BufferMismatchError(f"out: got shape {out.shape}, expected {shape}, the shape of the selection")
+    if out.dtype != dtype:
+        raise BufferMismatchError(f"out: got dtype {out.dtype.str}, expected {dtype.str}, the array's")
+    if not out.flags.writeable:
+        raise BufferMismatchError("out: got a read-only array, expected a writable one")
+    if out.size and not out.flags.c_contiguous and _may_overlap(out):
+        raise BufferMismatchError(
+            f"out: got strides {out.strides} in which elements share memory, expected each to have its own"
+        )
+
+
+def _may_overlap(array: NDArray[Any]) -> bool:
+    reach = array.itemsize
+    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
+        if size > 1:
+            if stride < reach:
+                return True
+            reach += (size - 1) * stride
+    return False

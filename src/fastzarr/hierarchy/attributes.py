@@ -1,0 +1,44 @@
+"""User attributes as a mapping that writes through."""
+
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from typing import Any
+
+
+class Attributes(MutableMapping[str, Any]):
+    """Attributes of one node; each change rewrites its document."""
+
+    def __init__(self, read: Callable[[], dict[str, Any]], write: Callable[[dict[str, Any]], None]) -> None:
+        self._read = read
+        self._write = write
+
+    def __getitem__(self, name: str) -> Any:
+        return self._read()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._write({**self._read(), name: value})
+
+    def __delitem__(self, name: str) -> None:
+        rest = dict(self._read())
+        del rest[name]
+        self._write(rest)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._read())
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __repr__(self) -> str:
+        return f"Attributes({self._read()!r})"
+
+    def asdict(self) -> dict[str, Any]:
+        """A copy of all attributes."""
+        return dict(self._read())
+
+    def put(self, attributes: Mapping[str, Any]) -> None:
+        """Replace all attributes in one write."""
+        self._write(dict(attributes))
+
+    def update(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+        """Set several attributes in one write."""
+        self._write({**self._read(), **dict(*args, **kwargs)})

@@ -1,0 +1,322 @@
+"""Creation of arrays: what a caller asks for, checked, and written as metadata documents."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from fastzarr import data_types
+from fastzarr.chunks import grid, key_encoding
+from fastzarr.chunks.key_encoding import ChunkKeyEncoding
+from fastzarr.codec_chain import PreparedChain
+from fastzarr.codecs import registry
+from fastzarr.codecs.base import ChunkSpec, Codec
+from fastzarr.codecs.bytes import BytesCodec
+from fastzarr.codecs.zstd import ZstdCodec
+from fastzarr.errors import MetadataError
+from fastzarr.hierarchy import nodes
+from fastzarr.hierarchy.array import Array, ArrayConfig
+from fastzarr.metadata import v2, v3
+from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, ZarrFormat
+from fastzarr.stores.base import Store
+from fastzarr.stores.registry import StoreLike, normalize_path, open_store
+
+
+class DefaultFillValue:
+    """Stands for the data type's zero, where None means v2's `null`."""
+
+    def __repr__(self) -> str:
+        return "<default>"
+
+
+DEFAULT_FILL_VALUE = DefaultFillValue()
+
+ConfigLike = ArrayConfig | Mapping[str, Any] | None
+CodecLike = Codec | Mapping[str, Any]
+"""A codec, a numcodecs codec, or the JSON form of either."""
+
+
+def create_array(
+    store: StoreLike,
+    *,
+    name: str | None = None,
+    shape: int | Sequence[int] | None = None,
+    dtype: Any = None,
+    data: ArrayLike | None = None,
+    chunks: int | Sequence[int] | bool | Literal["auto"] | None = "auto",
+    shards: None = None,
+    filters: CodecLike | Iterable[CodecLike] | Literal["auto"] | None = "auto",
+    compressors: CodecLike | Iterable[CodecLike] | Literal["auto"] | None = "auto",
+    serializer: CodecLike | Literal["auto"] = "auto",
+    fill_value: Any = DEFAULT_FILL_VALUE,
+    order: MemoryOrder | None = None,
+    zarr_format: ZarrFormat | None = 3,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_key_encoding: ChunkKeyEncoding | Mapping[str, Any] | tuple[str, str] | str | None = None,
+    dimension_names: Iterable[str | None] | None = None,
+    storage_options: None = None,
+    overwrite: bool = False,
+    config: ConfigLike = None,
+    write_data: bool = True,
+) -> Array:
+    """Create an array and return it; the signature is zarr-python 3's.
+
+    `store`: a store, a directory, a dictionary, or None for memory. `name`: path in the store. `shape` and `dtype`, or
+    `data`, which gives both and is written (unless `write_data` is false). `chunks`: chunk shape in elements, -1 for
+    a whole dimension, "auto" to choose. `compressors`: "auto" is zstd at its default level; None is none. `filters`:
+    array→array codecs (v3). `fill_value`: of elements never written; the default is zero, None is v2's null.
+    `order`: v2's order of elements in a chunk. `overwrite`: replace what is at the path.
+
+    Raises `MetadataError` for what can't be written, `ContainsArrayError` or `ContainsGroupError` for what is in the
+    way; nothing is written then.
+    """
+    if storage_options is not None:
+        raise TypeError("storage_options: expected None, since no store takes any")
+    if shards is not None:
+        raise MetadataError("shards", [f"got {shards!r}, expected None: sharding is not supported yet"])
+    values = None if data is None else np.asarray(data)
+    if values is not None:
+        if shape is not None or dtype is not None:
+            raise MetadataError("data", ["given together with shape or dtype, expected one or the other"])
+        shape, dtype = values.shape, values.dtype
+    if shape is None or dtype is None:
+        missing = "shape" if shape is None else "dtype"
+        raise MetadataError(missing, [f"missing; give {missing}, or data"])
+    opened = open_store(store)
+    path = normalize_path(name)
+    metadata = _new_metadata(
+        where=nodes.key(str(opened), path),
+        shape=shape,
+        dtype=dtype,
+        chunks=chunks,
+        filters=filters,
+        compressors=compressors,
+        serializer=serializer,
+        fill_value=fill_value,
+        order=order,
+        zarr_format=3 if zarr_format is None else zarr_format,
+        attributes={} if attributes is None else dict(attributes),
+        chunk_key_encoding=chunk_key_encoding,
+        dimension_names=None if dimension_names is None else list(dimension_names),
+    )
+    array = Array(opened, path, metadata, _config(config, order, metadata))
+    _place(opened, path, metadata, overwrite)
+    if values is not None and write_data:
+        array[...] = values
+    return array
+
+
+def create(
+    shape: int | Sequence[int],
+    *,
+    chunks: int | Sequence[int] | bool | None = None,
+    dtype: Any = None,
+    compressor: CodecLike | Literal["auto"] | None = "auto",
+    fill_value: Any = DEFAULT_FILL_VALUE,
+    order: MemoryOrder | None = None,
+    store: StoreLike = None,
+    overwrite: bool = False,
+    path: str | os.PathLike[str] | None = None,
+    filters: Iterable[CodecLike] | None = None,
+    dimension_separator: Literal[".", "/"] | None = None,
+    write_empty_chunks: bool | None = None,
+    zarr_format: ZarrFormat | None = None,
+    attributes: Mapping[str, Any] | None = None,
+    chunk_shape: int | Sequence[int] | None = None,
+    chunk_key_encoding: ChunkKeyEncoding | Mapping[str, Any] | tuple[str, str] | str | None = None,
+    codecs: Iterable[CodecLike] | None = None,
+    dimension_names: Iterable[str | None] | None = None,
+    config: ConfigLike = None,
+    data: ArrayLike | None = None,
+) -> Array:
+    """Create an array with the keywords of zarr-python's older `create`, which `open_array` and `open` take too.
+
+    `dtype` is float64 by default; `compressor` is v2's, `codecs` a whole v3 chain; `data` is written into the new
+    array. For the rest, and for what is raised, see `create_array`.
+    """
+    if write_empty_chunks is not None:
+        config = {**_config_members(config), "write_empty_chunks": write_empty_chunks}
+    if dimension_separator is not None:
+        if zarr_format != 2:
+            raise MetadataError("dimension_separator", ["is for zarr_format=2; in v3 give chunk_key_encoding"])
+        chunk_key_encoding = ("v2", dimension_separator)
+    chain: dict[str, Any] = {"compressors": compressor, "filters": "auto" if filters is None else filters}
+    if codecs is not None:
+        if zarr_format == 2 or not (compressor is None or compressor == "auto") or filters is not None:
+            raise MetadataError("codecs", ["is a whole v3 chain; expected no compressor, filters or zarr_format=2"])
+        chain = _split_chain(codecs)
+    array = create_array(
+        store,
+        name=None if path is None else os.fspath(path),
+        shape=shape,
+        dtype="float64" if dtype is None else dtype,
+        chunks=chunks if chunk_shape is None else chunk_shape,
+        fill_value=fill_value,
+        order=order,
+        zarr_format=zarr_format,
+        attributes=attributes,
+        chunk_key_encoding=chunk_key_encoding,
+        dimension_names=dimension_names,
+        overwrite=overwrite,
+        config=config,
+        **chain,
+    )
+    if data is not None:
+        array[...] = data
+    return array
+
+
+def _new_metadata(
+    *,
+    where: str,
+    shape: object,
+    dtype: object,
+    chunks: object,
+    filters: Any,
+    compressors: Any,
+    serializer: Any,
+    fill_value: object,
+    order: object,
+    zarr_format: object,
+    attributes: dict[str, Any],
+    chunk_key_encoding: object,
+    dimension_names: list[str | None] | None,
+) -> ArrayMetadata:
+    if zarr_format not in get_args(ZarrFormat):
+        raise MetadataError("zarr_format", [f"got {zarr_format!r}, expected 2 or 3"])
+    if order not in (None, "C", "F"):
+        raise MetadataError("order", [f"got {order!r}, expected 'C', 'F' or None"])
+    sizes = grid.normalize_shape(shape)
+    numpy_dtype = data_types.from_numpy(dtype)
+    chunk_shape = grid.normalize_chunks(chunks, sizes, numpy_dtype.itemsize)
+    fill = None
+    if fill_value is DEFAULT_FILL_VALUE or (fill_value is None and zarr_format == 3):
+        fill = numpy_dtype.newbyteorder("=").type(0)
+    elif fill_value is not None:
+        fill = data_types.to_fill_value(fill_value, numpy_dtype)
+    if zarr_format == 2:
+        _refuse_v3_only(serializer=serializer != "auto", dimension_names=dimension_names is not None)
+        encoding = key_encoding.parse(chunk_key_encoding or "v2")
+        if encoding.name != "v2":
+            raise MetadataError("chunk_key_encoding", ["got 'default', expected 'v2' for zarr_format=2"])
+        document = v2.create_document(
+            shape=sizes,
+            dtype=numpy_dtype,
+            chunks=chunk_shape,
+            separator=encoding.separator,
+            fill_value=fill,
+            order="F" if order == "F" else "C",
+            compressor=_v2_compressor(compressors, filters),
+        )
+        return v2.parse(document, attributes, where)
+    dtype_native = numpy_dtype.newbyteorder("=")
+    chain = PreparedChain(
+        [
+            *_codecs(filters, default=()),
+            *_codecs(serializer, default=(BytesCodec(),)),
+            *_codecs(compressors, default=(ZstdCodec(),)),
+        ],
+        ChunkSpec(shape=chunk_shape, dtype=dtype_native),
+    )
+    document = v3.create_document(
+        shape=sizes,
+        dtype=dtype_native,
+        chunks=chunk_shape,
+        chunk_key_encoding=key_encoding.parse(chunk_key_encoding or "default"),
+        fill_value=dtype_native.type(0) if fill is None else fill,
+        codecs=[CodecConfig(name=codec.name, configuration=codec.config()) for codec in chain.codecs],
+        attributes=attributes,
+        dimension_names=dimension_names,
+    )
+    return v3.parse(document, where)
+
+
+def _place(store: Store, path: str, metadata: ArrayMetadata, overwrite: bool) -> None:
+    """Write the documents of a new array, and of the groups above it; the last step that can fail is the first."""
+    nodes.require_no_array_above(store, path)
+    if overwrite:
+        store.erase_prefix(nodes.key(path, "") if path else "")
+    else:
+        nodes.require_free(store, path)
+    nodes.write_parents(store, path, metadata.zarr_format)
+    nodes.write_array(store, path, metadata)
+
+
+def _codecs(given: Any, *, default: tuple[Codec, ...]) -> list[Codec]:
+    if isinstance(given, str) and given == "auto":
+        return list(default)
+    if given is None:
+        return []
+    entries = [given] if isinstance(given, Mapping) or not isinstance(given, Iterable) else given
+    return [_codec(entry) for entry in entries]
+
+
+def _codec(entry: Any) -> Codec:
+    if hasattr(entry, "encode") and hasattr(entry, "resolve"):
+        return entry  # type: ignore[no-any-return]
+    if hasattr(entry, "to_dict"):
+        entry = entry.to_dict()
+    if hasattr(entry, "get_config"):
+        entry = entry.get_config()
+    if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
+        return registry.get(entry["name"], dict(entry.get("configuration", {})))
+    raise MetadataError("codecs", [f"got {entry!r}, expected a codec or {{'name': …, 'configuration': …}}"])
+
+
+def _v2_compressor(given: Any, filters: Any) -> dict[str, Any] | None:
+    if not (filters is None or filters == "auto" or len(filters) == 0):
+        raise MetadataError("filters", [f"got {filters!r}, expected none for zarr_format=2: not supported yet"])
+    if isinstance(given, str) and given == "auto":
+        return {"id": "zstd"}
+    if given is None:
+        return None
+    entries = [given] if isinstance(given, Mapping) or not isinstance(given, Iterable) else list(given)
+    if not entries:
+        return None
+    if len(entries) > 1:
+        raise MetadataError("compressors", [f"got {len(entries)} codecs, expected one at the most for zarr_format=2"])
+    entry = entries[0]
+    if hasattr(entry, "get_config"):
+        entry = entry.get_config()
+    if isinstance(entry, Mapping) and "id" in entry:
+        return dict(entry)
+    codec = _codec(entry)
+    return v2.compressor_of(CodecConfig(name=codec.name, configuration=codec.config()))
+
+
+def _split_chain(codecs: Iterable[CodecLike]) -> dict[str, list[Codec]]:
+    chain = _codecs(codecs, default=())
+    places = {"filters": "array_array", "serializer": "array_bytes", "compressors": "bytes_bytes"}
+    return {name: [codec for codec in chain if codec.kind == kind] for name, kind in places.items()}
+
+
+def _refuse_v3_only(**given: bool) -> None:
+    for name, is_given in given.items():
+        if is_given:
+            raise MetadataError(name, ["expected nothing for zarr_format=2, which can't say it"])
+
+
+def _config_members(config: ConfigLike) -> dict[str, Any]:
+    if isinstance(config, ArrayConfig):
+        return {"order": config.order, "write_empty_chunks": config.write_empty_chunks}
+    return dict(config or {})
+
+
+def parse_config(config: ConfigLike) -> ArrayConfig:
+    """Runtime configuration from what a caller gives; raises `MetadataError`."""
+    members = _config_members(config)
+    unknown = sorted(members.keys() - {"order", "write_empty_chunks"})
+    if unknown:
+        raise MetadataError("config", [f"got members {unknown}, expected only: order, write_empty_chunks"])
+    if members.get("order", "C") not in ("C", "F"):
+        raise MetadataError("config", [f"order: got {members['order']!r}, expected 'C' or 'F'"])
+    return ArrayConfig(**members)
+
+
+def _config(config: ConfigLike, order: MemoryOrder | None, metadata: ArrayMetadata) -> ArrayConfig:
+    parsed = parse_config(config)
+    if order is not None and metadata.zarr_format == 3 and "order" not in _config_members(config):
+        return ArrayConfig(order=order, write_empty_chunks=parsed.write_empty_chunks)
+    return parsed

@@ -1,0 +1,108 @@
+"""The one model of an array's metadata; both formats become this."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from fastzarr.chunks.grid import cdata_shape
+from fastzarr.chunks.key_encoding import ChunkKeyEncoding
+from fastzarr.errors import MetadataError
+
+ZarrFormat = Literal[2, 3]
+MemoryOrder = Literal["C", "F"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodecConfig:
+    """One entry of a codec chain, as Zarr v3 writes it."""
+
+    name: str
+    """Codec name; what v3 has no name for is `numcodecs.` and the v2 id."""
+    configuration: dict[str, Any]
+    """Its configuration; empty where the document has none."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form, without `configuration` where it is empty."""
+        if not self.configuration:
+            return {"name": self.name}
+        return {"name": self.name, "configuration": dict(self.configuration)}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ArrayMetadata:
+    """Metadata of one array; equal when the documents are equal."""
+
+    zarr_format: ZarrFormat
+    """2 or 3: the format of the stored document."""
+    shape: tuple[int, ...]
+    """Array shape in elements."""
+    dtype: np.dtype[Any]
+    """NumPy dtype of the array's elements; in v2 with the stored byte order, in v3 native."""
+    chunks: tuple[int, ...]
+    """Chunk shape in elements."""
+    chunk_key_encoding: ChunkKeyEncoding
+    """Chunk coordinates to keys."""
+    fill_value: np.generic | None
+    """Value of elements never written; None for the v2 `null`, which reads as zero."""
+    codecs: tuple[CodecConfig, ...]
+    """The codec chain."""
+    order: MemoryOrder
+    """Order of elements in a chunk: v2's `order`; always C in v3, where `transpose` says it."""
+    dimension_names: tuple[str | None, ...] | None
+    """Name of each dimension (v3), or None."""
+    attributes: dict[str, Any]
+    """User attributes."""
+    document: dict[str, Any]
+    """The stored document (`zarr.json` or `.zarray`), with members that fastzarr doesn't know."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ArrayMetadata):
+            return NotImplemented
+        return self.document == other.document and self.attributes == other.attributes
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Number of chunks along each dimension."""
+        return cdata_shape(self.shape, self.chunks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The metadata document as Python objects, attributes included."""
+        return {**self.document, "attributes": self.attributes}
+
+
+class Problems:
+    """Collects what is wrong with one document, so that everything is told at once."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.found: list[str] = []
+
+    def add(self, member: str, found: object, expected: str) -> None:
+        """Note that `member` has the value `found` instead of `expected`."""
+        self.found.append(f"{member}: got {found!r}, expected {expected}")
+
+    def attempt(self, call: Any, *args: Any, **kwargs: Any) -> Any:
+        """Result of `call`, or None with its `MetadataError` noted."""
+        try:
+            return call(*args, **kwargs)
+        except MetadataError as error:
+            self.found += [f"{error.where}: {problem}" for problem in error.problems]
+            return None
+
+    def sizes(self, document: dict[str, Any], member: str, least: int) -> tuple[int, ...] | None:
+        """The list of integers `member`, each at least `least`."""
+        value = document.get(member)
+        if not isinstance(value, list) or any(
+            not isinstance(v, int) or isinstance(v, bool) or v < least for v in value
+        ):
+            self.add(member, value, f"a list of integers of {least} or more")
+            return None
+        return tuple(value)
+
+    def raise_if_any(self) -> None:
+        """Raise `MetadataError` with everything noted."""
+        if self.found:
+            raise MetadataError(self.where, self.found)

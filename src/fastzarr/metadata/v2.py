@@ -1,0 +1,158 @@
+"""Zarr v2 array documents (`.zarray`, `.zattrs`); the only place that knows v2's words.
+
+Source: Zarr v2 specification, "Arrays: Metadata".
+"""
+
+from typing import Any
+
+import numpy as np
+
+from fastzarr import data_types
+from fastzarr.chunks.key_encoding import ChunkKeyEncoding, Separator
+from fastzarr.errors import MetadataError
+from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, Problems
+
+DOCUMENT = ".zarray"
+ATTRIBUTES = ".zattrs"
+GROUP = ".zgroup"
+
+_REQUIRED = ("zarr_format", "shape", "chunks", "dtype", "compressor", "fill_value", "order", "filters")
+
+_DEFAULTS: dict[str, dict[str, Any]] = {
+    "blosc": {"cname": "lz4", "clevel": 5, "shuffle": 1, "blocksize": 0},
+    "zstd": {"level": 0},
+    "gzip": {"level": 1},
+    "zlib": {"level": 1},
+    "lz4": {"acceleration": 1},
+}
+"""What numcodecs takes for members that a compressor's configuration leaves out."""
+
+_SHUFFLES = {0: "noshuffle", 1: "shuffle", 2: "bitshuffle"}
+
+
+def group_document() -> dict[str, Any]:
+    """Document of a group, as zarr-python writes it."""
+    return {"zarr_format": 2}
+
+
+def create_document(
+    *,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    chunks: tuple[int, ...],
+    separator: Separator,
+    fill_value: np.generic | None,
+    order: MemoryOrder,
+    compressor: dict[str, Any] | None,
+) -> dict[str, Any]:
+    """The `.zarray` document of a new array, member by member as zarr-python writes it."""
+    fill = None if fill_value is None else data_types.fill_value_to_json(fill_value, hexadecimal=False)
+    return {
+        "shape": list(shape),
+        "chunks": list(chunks),
+        "dtype": dtype.str,
+        "fill_value": fill,
+        "order": order,
+        "filters": None,
+        "dimension_separator": separator,
+        "compressor": None if compressor is None else complete_compressor(compressor),
+        "zarr_format": 2,
+    }
+
+
+def complete_compressor(compressor: dict[str, Any]) -> dict[str, Any]:
+    """Configuration of a compressor with numcodecs' defaults written out.
+
+    A false zstd `checksum` is left out, since other readers know only `level`.
+    """
+    complete = {"id": compressor.get("id"), **_DEFAULTS.get(str(compressor.get("id")), {}), **compressor}
+    if complete["id"] == "zstd" and not complete.get("checksum"):
+        complete.pop("checksum", None)
+    return complete
+
+
+def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> ArrayMetadata:
+    """Model of a `.zarray` document and its attributes. Raises `MetadataError` with all problems."""
+    problems = Problems(where)
+    missing = [member for member in _REQUIRED if member not in document]
+    if missing:
+        problems.found.append(f"missing members: {', '.join(missing)}")
+        problems.raise_if_any()
+    if document["zarr_format"] != 2:
+        problems.add("zarr_format", document["zarr_format"], "2")
+    shape = problems.sizes(document, "shape", 0)
+    chunks = problems.sizes(document, "chunks", 1)
+    if shape is not None and chunks is not None and len(shape) != len(chunks):
+        problems.add("chunks", list(chunks), f"{len(shape)} sizes, one for each dimension")
+    dtype = problems.attempt(data_types.from_v2, document["dtype"])
+    fill_value = None
+    if dtype is not None and document["fill_value"] is not None:
+        fill_value = problems.attempt(
+            data_types.parse_fill_value, document["fill_value"], dtype, hexadecimal=False
+        )
+    order = document["order"]
+    if order not in ("C", "F"):
+        problems.add("order", order, "'C' or 'F'")
+    if document["filters"]:
+        problems.add("filters", document["filters"], "null (filters are not supported yet)")
+    separator = document.get("dimension_separator", ".")
+    if separator not in (".", "/"):
+        problems.add("dimension_separator", separator, "'.' or '/'")
+    problems.raise_if_any()
+    assert shape is not None
+    assert chunks is not None
+    return ArrayMetadata(
+        zarr_format=2,
+        shape=shape,
+        dtype=dtype,
+        chunks=chunks,
+        chunk_key_encoding=ChunkKeyEncoding(name="v2", separator=separator),
+        fill_value=fill_value,
+        codecs=_codec_chain(dtype, order, len(shape), document["compressor"], where),
+        order=order,
+        dimension_names=None,
+        attributes=attributes,
+        document=document,
+    )
+
+
+def _codec_chain(
+    dtype: np.dtype[Any], order: MemoryOrder, ndim: int, compressor: object, where: str
+) -> tuple[CodecConfig, ...]:
+    chain = []
+    if order == "F" and ndim > 1:
+        chain.append(CodecConfig(name="transpose", configuration={"order": list(reversed(range(ndim)))}))
+    endian = "big" if dtype.byteorder == ">" else "little"
+    configuration = {"endian": endian} if dtype.itemsize > 1 else {}
+    chain.append(CodecConfig(name="bytes", configuration=configuration))
+    if compressor is not None:
+        if not isinstance(compressor, dict) or not isinstance(compressor.get("id"), str):
+            raise MetadataError(where, [f"compressor: got {compressor!r}, expected null or an object with an id"])
+        chain.append(_compressor_codec(complete_compressor(compressor), dtype.itemsize))
+    return tuple(chain)
+
+
+def _compressor_codec(compressor: dict[str, Any], itemsize: int) -> CodecConfig:
+    configuration = {member: value for member, value in compressor.items() if member != "id"}
+    name = compressor["id"]
+    if name == "blosc":
+        shuffle = configuration["shuffle"]
+        if shuffle == -1:
+            shuffle = 2 if itemsize == 1 else 1
+        configuration["shuffle"] = _SHUFFLES.get(shuffle, shuffle)
+        configuration.setdefault("typesize", itemsize)
+    if name == "zstd":
+        configuration.setdefault("checksum", False)
+    if name not in ("blosc", "zstd", "gzip"):
+        name = f"numcodecs.{name}"
+    return CodecConfig(name=name, configuration=configuration)
+
+
+def compressor_of(codec: CodecConfig) -> dict[str, Any]:
+    """The v2 compressor that is `codec`; what v2 can't say is left out (blosc's typesize)."""
+    compressor = {"id": codec.name.removeprefix("numcodecs."), **codec.configuration}
+    if compressor["id"] == "blosc":
+        numbers = {name: number for number, name in _SHUFFLES.items()}
+        compressor["shuffle"] = numbers.get(compressor["shuffle"], -1)
+        compressor.pop("typesize", None)
+    return compressor

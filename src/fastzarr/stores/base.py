@@ -1,0 +1,71 @@
+"""What a store can do, in capabilities; and which keys are allowed."""
+
+import re
+from collections.abc import Hashable, Iterator
+from typing import Protocol, Self
+
+from fastzarr.errors import KeyNameError, ReadOnlyError
+
+Buffer = bytes | bytearray | memoryview
+"""A flat, contiguous run of bytes."""
+
+_BAD_KEY = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\0\\]")
+
+
+class ReadableStore(Protocol):
+    """Objects by key. Absent is None; every other failure raises and names the key."""
+
+    read_only: bool
+    """Whether `set` and `erase` raise `ReadOnlyError`."""
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for stores that hold the same objects, in this process."""
+
+    def get(self, key: str) -> Buffer | None:
+        """The object's bytes, or None where there is none."""
+
+    def get_into(self, key: str, out: memoryview) -> int | None:
+        """Size of the object in bytes, or None where there is none; fills `out` from its start."""
+
+    def with_read_only(self) -> Self:
+        """The same objects, read only."""
+
+
+class Store(ReadableStore, Protocol):
+    """A store that can be written and listed."""
+
+    def set(self, key: str, data: Buffer) -> None:
+        """Store bytes under `key`, whole or not at all; keeps no reference to `data`."""
+
+    def erase(self, key: str) -> None:
+        """Remove `key`; nothing happens where it is absent."""
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Remove all keys below `prefix`, which is empty or ends with `/`."""
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        """All keys that begin with `prefix`, which is empty or ends with `/`."""
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        """Names directly below `prefix`, which is empty or ends with `/`."""
+
+
+def check_key(key: str) -> None:
+    """Raise `KeyNameError` for an empty key, empty, `.` or `..` segments, backslashes and NUL."""
+    if _BAD_KEY.search(key):
+        raise KeyNameError(
+            f"key {key!r}: expected names joined by '/', none of them empty, '.' or '..', without backslash or NUL"
+        )
+
+
+def check_prefix(prefix: str) -> None:
+    """Raise `KeyNameError` unless `prefix` is empty or a key and `/`."""
+    if prefix and not (prefix.endswith("/") and not _BAD_KEY.search(prefix[:-1])):
+        raise KeyNameError(f"prefix {prefix!r}: expected nothing, or a key followed by '/'")
+
+
+def check_writable(store: ReadableStore, key: str) -> None:
+    """Raise `ReadOnlyError` where the store is read only."""
+    if store.read_only:
+        raise ReadOnlyError(f"{key!r} can't be written: the store {store} is read only; open it with mode 'r+' or 'a'")

@@ -1,0 +1,251 @@
+"""A store in a directory of the local file system.
+
+An object appears whole or not at all: it is written to `.NAME.….partial` beside its place, then renamed.
+Nothing outside the root is read or written, also where a link leads there.
+"""
+
+import itertools
+import os
+import shutil
+from collections.abc import Hashable, Iterator
+from pathlib import Path
+from typing import Literal, Self, get_args
+
+from fastzarr.errors import KeyNameError
+from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
+
+Durability = Literal["none", "files", "full"]
+
+_PARTIAL = ".partial"
+_RUN = os.urandom(4).hex()
+_serial = itertools.count()
+_KNOWN_DIRECTORIES = 4096
+_OPEN_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_DESCRIPTORS = "/proc/self/fd/" if Path("/proc/self/fd").is_dir() else None
+
+
+class LocalStore:
+    """Objects as files below `root`.
+
+    `durability` says what `set` waits for: `"none"` nothing, the operating system writes when it likes; `"files"`
+    the file's content (`fsync` before the rename); `"full"` also the directories that name it.
+    """
+
+    def __init__(
+        self, root: str | os.PathLike[str], *, read_only: bool = False, durability: Durability = "none"
+    ) -> None:
+        if durability not in get_args(Durability):
+            raise ValueError(f"durability: got {durability!r}, expected one of {get_args(Durability)}")
+        self.root = Path(os.path.abspath(root))  # noqa: PTH100 (Path.resolve would follow links)
+        self.read_only = read_only
+        self.durability: Durability = durability
+        self._prefix = os.path.join(str(self.root), "")
+        self._inside = os.path.join(os.path.realpath(self.root), "")
+        self._known: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"file://{self.root}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restore, (str(self.root), self.read_only, self.durability)
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for stores in the same directory."""
+        return self._inside
+
+    def with_read_only(self) -> Self:
+        """The same objects, read only."""
+        return type(self)(self.root, read_only=True, durability=self.durability)
+
+    def get(self, key: str) -> Buffer | None:
+        """The file's bytes, or None where there is none."""
+        file = self._open(key)
+        if file is None:
+            return None
+        try:
+            size = os.fstat(file).st_size
+            data: Buffer = os.read(file, size)
+            if len(data) < size:
+                rest = bytearray(size)
+                rest[: len(data)] = data
+                data = memoryview(rest)[: len(data) + _fill(file, memoryview(rest)[len(data) :])]
+            return data
+        except IsADirectoryError:
+            return None
+        finally:
+            os.close(file)
+
+    def get_into(self, key: str, out: memoryview) -> int | None:
+        """Size of the file in bytes, or None where there is none; fills `out` from its start."""
+        file = self._open(key)
+        if file is None:
+            return None
+        try:
+            found = _fill(file, out)
+            if found < len(out):
+                return found
+            return os.fstat(file).st_size
+        except IsADirectoryError:
+            return None
+        finally:
+            os.close(file)
+
+    def set(self, key: str, data: Buffer) -> None:
+        """Write the file beside its place, then rename it there."""
+        path = self._path(key)
+        check_writable(self, key)
+        directory, _, name = path.rpartition("/")
+        partial = f"{directory}/.{name}.{os.getpid():x}-{_RUN}-{next(_serial):x}{_PARTIAL}"
+        try:
+            file = os.open(partial, _OPEN_WRITE, 0o666)
+        except FileNotFoundError:
+            self._make_directory(directory)
+            file = os.open(partial, _OPEN_WRITE, 0o666)
+        try:
+            try:
+                self._require_inside(file, key, partial)
+                _write(file, data)
+                if self.durability != "none":
+                    os.fsync(file)
+            finally:
+                os.close(file)
+            os.replace(partial, path)  # noqa: PTH105 (a Path costs as much as the call)
+        except BaseException as error:
+            os.unlink(partial)  # noqa: PTH108
+            if isinstance(error, OSError) and error.filename is None:
+                raise type(error)(error.errno, f"{error.strerror} while writing key {key!r}", path) from error
+            raise
+        if self.durability == "full":
+            _sync_directory(directory)
+
+    def erase(self, key: str) -> None:
+        """Remove the file; nothing happens where it is absent."""
+        path = self._path(key)
+        check_writable(self, key)
+        directory = path.rpartition("/")[0]
+        if not os.path.lexists(path):
+            return
+        self._require_real(os.path.realpath(directory), key)
+        try:
+            os.unlink(path)  # noqa: PTH108
+        except FileNotFoundError:
+            return
+        if self.durability == "full":
+            _sync_directory(directory)
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Remove the directory `prefix`, or everything in the root; links are removed, not followed."""
+        check_prefix(prefix)
+        check_writable(self, prefix)
+        self._known.clear()
+        directory = self._prefix + prefix.rstrip("/")
+        if not os.path.isdir(directory):
+            return
+        self._require_real(os.path.realpath(directory), prefix)
+        with os.scandir(directory) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    shutil.rmtree(entry.path)
+                else:
+                    os.unlink(entry.path)  # noqa: PTH108
+        if prefix:
+            os.rmdir(directory)  # noqa: PTH106
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        """All keys that begin with `prefix`; unfinished files are no keys."""
+        for name in self.list_dir(prefix):
+            if os.path.isdir(f"{self._prefix}{prefix}{name}"):
+                yield from self.list_prefix(f"{prefix}{name}/")
+            else:
+                yield f"{prefix}{name}"
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        """Names directly below `prefix`, sorted; unfinished files are left out."""
+        check_prefix(prefix)
+        directory = self._prefix + prefix
+        try:
+            names = os.listdir(directory)  # noqa: PTH208
+        except (FileNotFoundError, NotADirectoryError):
+            return iter(())
+        self._require_real(os.path.realpath(directory), prefix)
+        return iter(sorted(name for name in names if not name.endswith(_PARTIAL)))
+
+    def _path(self, key: str) -> str:
+        check_key(key)
+        return self._prefix + key
+
+    def _open(self, key: str) -> int | None:
+        path = self._path(key)
+        try:
+            file = os.open(path, _OPEN_READ)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        try:
+            self._require_inside(file, key, path)
+        except BaseException:
+            os.close(file)
+            raise
+        return file
+
+    def _require_inside(self, file: int, key: str, path: str) -> None:
+        real = os.readlink(f"{_DESCRIPTORS}{file}") if _DESCRIPTORS else os.path.realpath(path)  # noqa: PTH115
+        self._require_real(real, key)
+
+    def _require_real(self, real: str, key: str) -> None:
+        if not f"{real}/".startswith(self._inside):
+            raise KeyNameError(f"key {key!r} leads to {real!r}, outside of the store {self}")
+
+    def _make_directory(self, directory: str) -> None:
+        missing = []
+        while directory not in self._known:
+            if f"{directory}/" == self._prefix:
+                os.makedirs(directory, exist_ok=True)
+                self._known.add(directory)
+                break
+            missing.append(directory)
+            directory = directory.rpartition("/")[0]
+        if len(self._known) > _KNOWN_DIRECTORIES:
+            self._known = {directory}
+        for made in reversed(missing):
+            try:
+                os.mkdir(made)  # noqa: PTH102
+            except FileExistsError:
+                self._require_real(os.path.realpath(made), made[len(self._prefix) :])
+            except FileNotFoundError:
+                self._known.clear()
+                self._make_directory(made)
+            else:
+                if self.durability == "full":
+                    _sync_directory(made.rpartition("/")[0])
+            self._known.add(made)
+
+
+def _restore(root: str, read_only: bool, durability: Durability) -> LocalStore:
+    return LocalStore(root, read_only=read_only, durability=durability)
+
+
+def _fill(file: int, out: memoryview) -> int:
+    """Read into `out` until it is full or the file ends; one system call where that does."""
+    found = 0
+    while found < len(out):
+        count = os.readv(file, [out[found:]])
+        if count == 0:
+            break
+        found += count
+    return found
+
+
+def _write(file: int, data: Buffer) -> None:
+    written = os.write(file, data)
+    while written < len(data):
+        written += os.write(file, memoryview(data)[written:])
+
+
+def _sync_directory(directory: str) -> None:
+    file = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(file)
+    finally:
+        os.close(file)

@@ -1,0 +1,70 @@
+"""A store in a dictionary."""
+
+from collections.abc import Hashable, Iterator, MutableMapping
+from typing import Self
+
+from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
+
+
+class MemoryStore:
+    """Objects as `bytes` in a dictionary; what is set is copied."""
+
+    def __init__(
+        self, store_dict: MutableMapping[str, bytes] | None = None, *, read_only: bool = False
+    ) -> None:
+        self._objects: MutableMapping[str, bytes] = {} if store_dict is None else store_dict
+        self.read_only = read_only
+
+    def __repr__(self) -> str:
+        return f"memory://{id(self._objects)}"
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for stores over the same dictionary."""
+        return id(self._objects)
+
+    def with_read_only(self) -> Self:
+        """The same objects, read only."""
+        return type(self)(self._objects, read_only=True)
+
+    def get(self, key: str) -> Buffer | None:
+        """The object's bytes, or None where there is none."""
+        check_key(key)
+        return self._objects.get(key)
+
+    def get_into(self, key: str, out: memoryview) -> int | None:
+        """Size of the object in bytes, or None where there is none; fills `out` from its start."""
+        check_key(key)
+        data = self._objects.get(key)
+        if data is None:
+            return None
+        size = min(len(data), len(out))
+        out[:size] = memoryview(data)[:size]
+        return len(data)
+
+    def set(self, key: str, data: Buffer) -> None:
+        """Store a copy of `data`."""
+        check_key(key)
+        check_writable(self, key)
+        self._objects[key] = bytes(data)
+
+    def erase(self, key: str) -> None:
+        """Remove `key`; nothing happens where it is absent."""
+        check_key(key)
+        check_writable(self, key)
+        self._objects.pop(key, None)
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Remove all keys that begin with `prefix`."""
+        check_writable(self, prefix)
+        for key in self.list_prefix(prefix):
+            self._objects.pop(key, None)
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        """All keys that begin with `prefix`, as they are at the call."""
+        check_prefix(prefix)
+        return iter([key for key in list(self._objects) if key.startswith(prefix)])
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        """Names directly below `prefix`."""
+        return iter(dict.fromkeys(key[len(prefix) :].split("/", 1)[0] for key in self.list_prefix(prefix)))

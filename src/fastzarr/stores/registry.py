@@ -1,0 +1,46 @@
+"""What callers may give as a store."""
+
+import os
+from collections.abc import MutableMapping
+
+from fastzarr.stores.base import Store, check_key
+from fastzarr.stores.local import LocalStore
+from fastzarr.stores.memory import MemoryStore
+
+StoreLike = Store | str | os.PathLike[str] | MutableMapping[str, bytes] | None
+
+
+def open_store(store: StoreLike) -> Store:
+    """A store itself, a directory (path or `file://` URL), a dictionary, or None for a new memory store.
+
+    Raises `TypeError` or `ValueError` for anything else.
+    """
+    if store is None:
+        return MemoryStore()
+    if isinstance(store, str):
+        scheme, separator, rest = store.partition("://")
+        if not separator:
+            return LocalStore(store)
+        if scheme == "file":
+            return LocalStore(rest)
+        if scheme == "memory" and not rest:
+            return MemoryStore()
+        raise ValueError(f"store {store!r}: got scheme {scheme!r}, expected a path, 'file://…' or 'memory://'")
+    if isinstance(store, os.PathLike):
+        return LocalStore(store)
+    if isinstance(store, dict):
+        return MemoryStore(store)
+    if hasattr(store, "get_into"):
+        return store  # type: ignore[return-value]
+    raise TypeError(
+        f"store: got {type(store).__name__}, expected a store, a path, a 'file://' URL, a dictionary or None"
+    )
+
+
+def normalize_path(path: object) -> str:
+    """Node path without leading, trailing or doubled slashes; raises `KeyNameError` for `.` and `..`."""
+    text = "" if path is None else str(path)
+    normalized = "/".join(part for part in text.replace("\\", "/").split("/") if part)
+    if normalized:
+        check_key(normalized)
+    return normalized
