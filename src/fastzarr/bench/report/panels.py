@@ -21,20 +21,15 @@ def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measu
     marks = colours.marks(names, colours.BACKENDS)
     ends = []
     for name in names:
-        points = [
-            (b.case.total_bytes, line) for b in ordered if (line := b.line(name)) and measure in line.cells
-        ]
+        points = [(b.case.total_bytes, n) for b in ordered if (n := b.line(name)) and measure in n.cells]
         if not points:
             continue
         mark, subject = marks[name], name == summary.SUBJECT
-        speeds = [line.cells[measure].throughput for _, line in points]
         sizes = [size for size, _ in points]
-        repeats = [
-            [mib_per_second(n, s) for s in stats.times(line.row, measure).values()] for n, line in points
-        ]
-        ax.vlines(
-            sizes, *zip(*((min(r), max(r)) for r in repeats), strict=True), mark.light, lw=0.8, alpha=0.5
-        )
+        speeds = [line.cells[measure].throughput for _, line in points]
+        fastest = [mib_per_second(size, min(stats.times(n.row, measure).values())) for size, n in points]
+        slowest = [mib_per_second(size, max(stats.times(n.row, measure).values())) for size, n in points]
+        ax.vlines(sizes, slowest, fastest, mark.light, linewidth=0.8, alpha=0.5)
         dash = "-" if ordered[0].case.codec == "none" else "--"
         ax.plot(sizes, speeds, dash, color=mark.light, lw=2.6 if subject else 1.3, zorder=4 if subject else 3)
         for size, speed, (_, line) in zip(sizes, speeds, points, strict=True):
@@ -43,6 +38,7 @@ def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measu
         ends.append((sizes[-1], speeds[-1], name, mark.light))
     ax.set_xscale("log")
     ax.set_yscale("log")
+    ax.margins(y=0.1)
     _size_ticks(ax, [block.case.total_bytes for block in ordered])
     _speed_ticks(ax)
     _label_ends(ax, ends)

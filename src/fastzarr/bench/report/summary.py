@@ -192,3 +192,19 @@ def codec_text(case: CaseRecord) -> str:
 def throughput_text(value: float) -> str:
     """MiB/s with at least two digits."""
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def headline(name: str, part: Sequence[Block]) -> str:
+    """A sentence on the subject over `part`, which is named `name`."""
+    of = means(part)
+    steps, read = of["steps"], of["read"]
+    if steps.lead is None or read.lead is None:
+        return f"{name.capitalize()}: {SUBJECT} has no rank beside another library in this run."
+    text = (
+        f"{name.capitalize()}, {SUBJECT} writes at {steps.lead:.2f}× and reads at {read.lead:.2f}× the speed "
+        f"of the best other library of each case (geometric means of {steps.cases} and {read.cases} cases; "
+        f"writing before sync)"
+    )
+    if steps.percent is None or read.percent is None:
+        return f"{text}."
+    return f"{text}, at {steps.percent:.0f} % and {read.percent:.0f} % of plain files, one per chunk."

@@ -1,0 +1,109 @@
+"""The report as files: PNG plots, and one HTML page that needs nothing beside itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from fastzarr.bench import stats
+from fastzarr.bench.report import colours, plots, summary
+from fastzarr.bench.results import Bundle, Row, load, write_whole
+
+LIBRARIES_USED = ("numpy", "numcodecs", "zstandard", "zlib-ng", "isal")
+"""Distributions whose versions matter beside those named like a backend."""
+PHASES = ("create", "steps", "sync", "open", "read")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """Cases that differ in size only: the columns of one matrix."""
+
+    title: str
+    """Source, format and codec."""
+    blocks: tuple[summary.Block, ...]
+    """By size."""
+
+    @property
+    def rows(self) -> list[tuple[str, list[summary.Line | None]]]:
+        """Every backend with something measured, and its line in each block."""
+        lines = (line for block in self.blocks for line in block.lines if line.cells)
+        names = dict.fromkeys(line.row.backend for line in lines)
+        return [(name, [block.line(name) for block in self.blocks]) for name in names]
+
+    def most(self, block: summary.Block, measure: stats.Measure) -> float:
+        """Highest throughput in a column: where its bars end."""
+        return max(line.cells[measure].throughput for line in block.lines if measure in line.cells)
+
+
+def render(results_json: Path, out_dir: Path) -> list[Path]:
+    """Write plots and page of the saved result into `out_dir` and return their paths.
+
+    Raises BenchmarkError where `results_json` is not a result file of this schema version.
+    """
+    bundle = load(results_json)
+    out_dir.mkdir(parents=True, exist_ok=True)
+    drawn = plots.plots(bundle)
+    pictures = [out_dir / f"{plot.name}.png" for plot in drawn]
+    for plot, path in zip(drawn, pictures, strict=True):
+        plots.save_png(plot, path)
+    page = out_dir / f"{results_json.stem}.html"
+    write_whole(page, _html(bundle, drawn))
+    return [*pictures, page]
+
+
+def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
+    environment = Environment(
+        loader=PackageLoader("fastzarr.bench.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        size=summary.size_text,
+        throughput=summary.throughput_text,
+        case_text=summary.case_text,
+        milliseconds=lambda seconds: "–" if seconds is None else f"{1000 * seconds:.3g}",
+    )
+    shown = summary.blocks(bundle)
+    return environment.get_template("report.html").render(
+        bundle=bundle,
+        blocks=shown,
+        groups=_groups(shown),
+        headlines=[summary.headline(name, part) for name, part in summary.by_compression(shown).items()],
+        tiles={name: summary.means(part) for name, part in summary.by_compression(shown).items()},
+        behind=summary.behind(shown),
+        never=summary.never_run(bundle),
+        figures=[(plot, [Markup(plots.svg(plot, i)) for i in range(len(plot.panels))]) for plot in drawn],
+        measures=summary.MEANING,
+        phases=PHASES,
+        medians=_medians,
+        versions=_versions(bundle),
+        subject=summary.SUBJECT,
+        ceiling=stats.CEILING,
+        on_dark=colours.ON_DARK,
+        marks=colours.marks((row.backend for row in bundle.rows), colours.BACKENDS),
+    )
+
+
+def _groups(shown: Sequence[summary.Block]) -> list[Group]:
+    found: dict[str, list[summary.Block]] = {}
+    for block in shown:
+        title = f"{block.case.source} · Zarr v{block.case.zarr_format} · {summary.codec_text(block.case)}"
+        found.setdefault(title, []).append(block)
+    return [Group(title=title, blocks=tuple(blocks)) for title, blocks in found.items()]
+
+
+def _medians(row: Row) -> dict[str, float | None]:
+    """Median seconds of each phase; None where the backend does not have it."""
+    by_phase = {phase: [getattr(sample, phase) for sample in row.samples] for phase in PHASES}
+    return {phase: None if None in times else median(times) for phase, times in by_phase.items()}
+
+
+def _versions(bundle: Bundle) -> dict[str, str]:
+    """The versions that bear on the numbers, in alphabetical order."""
+    wanted = {*LIBRARIES_USED, *(row.backend for row in bundle.rows)}
+    return {name: version for name, version in sorted(bundle.packages.items()) if name in wanted}
