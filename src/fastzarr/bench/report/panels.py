@@ -69,7 +69,7 @@ def ceiling(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure)
     for label, name in zip(ax.get_yticklabels(), ordered, strict=True):
         label.set_color(marks[name].light)
         label.set_fontweight("bold" if name == summary.SUBJECT else "normal")
-    ax.set_xlim(0, 1.14 * max(100, *(value for values in shares.values() for value in values)))
+    ax.set_xlim(0, 1.14 * max([100, *(value for values in shares.values() for value in values)]))
     ax.grid(visible=False, axis="y")
 
 
