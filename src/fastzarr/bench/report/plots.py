@@ -68,8 +68,7 @@ class Plot:
 def plots(bundle: Bundle) -> list[Plot]:
     """Throughput against size per source and format, share of the ceiling, lead over the best peer.
 
-    What cannot be drawn is left out: throughput of a single size, shares without a ceiling, and leads
-    where nothing is ranked against the subject.
+    What would be no plot is left out: lines through a single size, shares without a ceiling.
     """
     shown = [block for block in summary.blocks(bundle) if any(line.cells for line in block.lines)]
     parts: dict[tuple[str, int], list[summary.Block]] = {}
@@ -138,13 +137,13 @@ def _throughput(source: str, version: int, part: Iterable[summary.Block]) -> Plo
             )
             for codec, blocks in by_codec.items()
             for measure in summary.MEASURES
-            if len({block.case.total_bytes for block in blocks if _has(block, measure)}) > 1
+            if _sizes(block for block in blocks if any(measure in line.cells for line in block.lines)) > 1
         ),
     )
 
 
-def _has(block: summary.Block, measure: stats.Measure) -> bool:
-    return any(measure in line.cells for line in block.lines)
+def _sizes(blocks: Iterable[summary.Block]) -> int:
+    return len({block.case.total_bytes for block in blocks})
 
 
 def _ceiling(shown: Iterable[summary.Block]) -> Plot:
@@ -181,6 +180,6 @@ def _lead(shown: Iterable[summary.Block]) -> Plot:
             )
             for source, blocks in by_source.items()
             for m in summary.MEASURES
-            if any(m in block.leads for block in blocks)
+            if _sizes(block for block in blocks if m in block.leads) > 1
         ),
     )

@@ -200,9 +200,10 @@ def headline(name: str, part: Sequence[Block]) -> str:
     steps, read = of["steps"], of["read"]
     if steps.lead is None or read.lead is None:
         return f"{name.capitalize()}: {SUBJECT} has no rank beside another library in this run."
+    cases = str(steps.cases) if steps.cases == read.cases else f"{steps.cases} and {read.cases}"
     text = (
         f"{name.capitalize()}, {SUBJECT} writes at {steps.lead:.2f}× and reads at {read.lead:.2f}× the speed "
-        f"of the best other library of each case (geometric means of {steps.cases} and {read.cases} cases; "
+        f"of the best other library of each case (geometric means of {cases} cases; "
         f"writing before sync)"
     )
     if steps.percent is None or read.percent is None:

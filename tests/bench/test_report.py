@@ -1,0 +1,401 @@
+"""The report shows what the bundle holds, all of it, and nothing else."""
+
+import dataclasses
+import html.parser
+import io
+import json
+import random
+import re
+import statistics
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from fastzarr.bench import report
+from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench.report import colours, plots, summary
+from fastzarr.bench.results import (
+    MIB,
+    Bundle,
+    CaseRecord,
+    FileSystem,
+    Host,
+    Row,
+    Sample,
+    SourceCommit,
+    Status,
+    load,
+    save,
+)
+
+SHAPES = ((10, 16, 64, 64), (10, 16, 128, 128))
+SPEEDS = {
+    "raw": 1.3,
+    "raw-chunks": 1.2,
+    "fastzarr": 1.1,
+    "zarrs": 0.7,
+    "tensorstore": 0.6,
+    "acquire-zarr": 0.5,
+}
+"""GiB/s of steps before noise; reading is twice as fast, zstd a tenth."""
+HOSTILE = "<script>alert('no & never')</script>"
+
+
+def sample(speed: float, size: int, repeat: int, noise: random.Random, *, reads: bool) -> Sample:
+    steps = size / (speed * 2**30) * noise.uniform(0.9, 1.1)
+    return Sample(
+        repeat=repeat,
+        position=noise.randrange(6),
+        create=noise.uniform(0.001, 0.002),
+        steps=steps,
+        sync=steps * noise.uniform(0.4, 0.8),
+        open=noise.uniform(0.001, 0.002) if reads else None,
+        read=steps / 2 * noise.uniform(0.9, 1.1) if reads else None,
+        load_average=0.5,
+    )
+
+
+def row(case: CaseRecord, backend: str, noise: random.Random) -> Row:
+    status: Status = "ok"
+    reason = None
+    if backend == "zarr-fused":
+        status, reason = "skipped", "this zarr has no fused pipeline"
+    elif backend == "z5py" and case.codec == "zstd":
+        status, reason = "failed", HOSTILE
+    elif backend == "tensorstore" and case.codec == "zstd":
+        status, reason = "unequal", "stored ratio 1.79, expected 1.85"
+    measured = status in ("ok", "unequal")
+    speed = SPEEDS.get(backend, 0.4) * (1 if case.codec == "none" else 0.1)
+    reads = backend != "acquire-zarr"
+    baseline = backend.startswith("raw")
+    times = [sample(speed, case.total_bytes, n, noise, reads=reads) for n in (1, 2, 3) if measured]
+    return Row(
+        case=case.name,
+        backend=backend,
+        kind="baseline" if baseline else "library",
+        status=status,
+        reason=reason,
+        ranked=status == "ok" and not baseline,
+        stored_bytes=int(case.total_bytes / (1 if case.codec == "none" else 1.85)) if measured else None,
+        stored_chunks=case.shape[0] if measured else None,
+        verified_by="zarr" if measured else None,
+        peak_memory_bytes=case.chunk_bytes if measured else None,
+        samples=tuple(times),
+    )
+
+
+@pytest.fixture(scope="module")
+def bundle() -> Bundle:
+    noise = random.Random(7)
+    cases = [
+        CaseRecord(
+            name=f"{shape}-{codec}",
+            source="synthetic",
+            shape=shape,
+            dtype="float32",
+            zarr_format=3,
+            codec=codec,
+            level=level,
+            total_bytes=4 * shape[0] * shape[1] * shape[2] * shape[3],
+        )
+        for codec, level in (("none", 0), ("zstd", 3))
+        for shape in SHAPES
+    ]
+    names = [*SPEEDS, "z5py", "zarr-fused"]
+    rows = [row(c, name, noise) for c in cases for name in names if c.codec == "none" or "raw" not in name]
+    host = Host(
+        cpu="A processor",
+        logical_cores=2,
+        physical_cores=1,
+        affinity=(0, 1),
+        memory_bytes=8 * 2**30,
+        system="Linux 6.8",
+        python="CPython 3.11.7",
+        governor=None,
+        load_average=(0.1, 0.2, 0.3),
+        file_system=FileSystem(
+            path="/data", kind="ext4", device="disk", mount_point="/data", options="rw", free_bytes=2**35
+        ),
+    )
+    return Bundle(
+        schema_version=1,
+        workload="sequential",
+        created="2026-02-03T10:00:00+00:00",
+        arguments={"repeats": 3, "note": HOSTILE},
+        complete=True,
+        host=host,
+        packages={"numpy": "2.0.1", "zarrs": "0.2.3", "unrelated": "9.8.7"},
+        source_commit=SourceCommit(commit="0123abc", dirty=True),
+        cases=tuple(cases),
+        rows=tuple(rows),
+    )
+
+
+class Page(html.parser.HTMLParser):
+    """Text, attributes and balance of tags."""
+
+    VOID = ("meta", "br", "link", "img", "hr", "input")
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+        self.words: list[str] = []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.addresses += [
+            value or "" for key, value in attrs if key in ("src", "href", "srcset", "xlink:href")
+        ]
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in self.VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+
+def page(bundle: Bundle, tmp_path: Path) -> Page:
+    save(bundle, tmp_path / "sequential.json")
+    written = report.render(tmp_path / "sequential.json", tmp_path / "out")
+    assert all(path.stat().st_size for path in written)
+    return Page((tmp_path / "out" / "sequential.html").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module")
+def written(bundle: Bundle, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The page of `bundle`."""
+    directory = tmp_path_factory.mktemp("report")
+    page(bundle, directory)
+    return directory / "out" / "sequential.html"
+
+
+@pytest.fixture(scope="module")
+def shown(written: Path) -> str:
+    """What the page of `bundle` says."""
+    return Page(written.read_text(encoding="utf-8")).text
+
+
+def printed(bundle: Bundle, width: int = 120) -> str:
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    report.print_table(bundle, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def number(value: float) -> str:
+    return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
+
+
+def expected_cells(bundle: Bundle, shown: Row) -> list[str]:
+    """MiB/s, % of raw-chunks and spread of write, steps and read, from the samples alone."""
+    size = bundle.case(shown.case).total_bytes
+    ceiling = next((r for r in bundle.rows if r.case == shown.case and r.backend == "raw-chunks"), None)
+    cells = []
+    for measure in ("write", "steps", "read"):
+        times = [getattr(s, measure) for s in shown.samples]
+        if None in times:
+            cells += ["–"] * 3
+            continue
+        middle = statistics.median(times)
+        percent = "–"
+        if ceiling:
+            of = [getattr(c, measure) / t for c, t in zip(ceiling.samples, times, strict=True)]
+            percent = f"{100 * statistics.median(of):.0f} %"
+        cells += [number(size / MIB / middle), percent, f"{100 * (max(times) - min(times)) / middle:.0f} %"]
+    return cells
+
+
+def expected_lead(bundle: Bundle, case: CaseRecord, measure: str) -> tuple[float, str]:
+    """fastzarr over the ranked library with the least median, from the samples alone."""
+    times = {
+        r.backend: [getattr(s, measure) for s in r.samples]
+        for r in bundle.rows
+        if r.case == case.name and r.kind == "library" and r.status == "ok"
+    }
+    ours = times.pop("fastzarr")
+    peer = min((statistics.median(t), name) for name, t in times.items() if None not in t)[1]
+    return statistics.median(t / o for t, o in zip(times[peer], ours, strict=True)), peer
+
+
+def test_table_shows_every_measured_row_as_the_samples_say(bundle: Bundle) -> None:
+    rows = [line.split() for line in printed(bundle).splitlines()]
+    for expected in bundle.rows:
+        if expected.samples:
+            cells = " ".join(expected_cells(bundle, expected)).split()
+            assert any(
+                found[:1] == [expected.backend] and found[1 : 1 + len(cells)] == cells for found in rows
+            )
+
+
+def test_leads_and_means_are_those_of_the_samples(bundle: Bundle, shown: str) -> None:
+    text = printed(bundle)
+    for compressed in (False, True):
+        cases = [case for case in bundle.cases if (case.codec != "none") == compressed]
+        for measure in ("write", "steps", "read"):
+            leads = [expected_lead(bundle, case, measure) for case in cases]
+            for ratio, peer in leads:
+                assert f"{measure} {ratio:.2f}× ({peer})" in text
+                assert f"{ratio:.2f}× {peer}" in shown
+            mean = statistics.geometric_mean(ratio for ratio, _ in leads)
+            summary_line = next(
+                x for x in text.splitlines() if x.startswith(f"fastzarr, {'un' * (not compressed)}comp")
+            )
+            assert f"{measure} {mean:.2f}×" in summary_line
+            assert f"{mean:.2f}× the best peer" in shown
+
+
+def test_page_shows_every_measured_row_and_sample(bundle: Bundle, shown: str) -> None:
+    for expected in bundle.rows:
+        cells = expected_cells(bundle, expected) if expected.samples else []
+        for throughput, percent, spread in zip(cells[::3], cells[1::3], cells[2::3], strict=True):
+            if throughput != "–":
+                assert " ".join([throughput, *([percent] if percent != "–" else []), "↕", spread]) in shown
+        for taken in expected.samples:
+            phases = (taken.create, taken.steps, taken.sync, taken.open, taken.read)
+            assert " ".join("–" if value is None else f"{value:.6f}" for value in phases) in shown
+
+
+def test_reasons_are_shown_once_per_case_and_once_where_a_backend_never_ran(
+    bundle: Bundle, shown: str
+) -> None:
+    for text in (printed(bundle, width=200), shown):
+        assert text.count("not ranked: stored ratio 1.79, expected 1.85") == 2
+        assert text.count(f"failed: {HOSTILE}") == 2
+        assert text.count("this zarr has no fused pipeline") == 1
+
+
+def test_unranked_backend_is_no_peer_and_not_best(bundle: Bundle) -> None:
+    for block in summary.blocks(bundle):
+        if block.case.codec == "zstd":
+            assert {lead.peer for lead in block.leads.values()} == {"zarrs"}
+
+
+@pytest.mark.parametrize("width", [100, 120])
+def test_table_fits(bundle: Bundle, width: int) -> None:
+    assert max(map(len, printed(bundle, width).splitlines())) <= width
+
+
+def test_table_leaves_the_spread_out_where_it_does_not_fit(bundle: Bundle) -> None:
+    assert "spread" not in printed(bundle, width=80)
+    assert max(map(len, printed(bundle, width=80).splitlines())) <= 80
+
+
+def test_page_is_well_formed_and_needs_nothing_from_elsewhere(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
+    found = Page(text)
+    assert found.open == []
+    assert "script" not in found.tags
+    assert all(address.startswith("#") for address in found.addresses)
+    assert set(re.findall(r"https?://[^\s\"'<)]+", text)) <= {
+        "http://www.w3.org/2000/svg",
+        "http://www.w3.org/1999/xlink",
+    }
+    assert "@import" not in text
+    assert not re.search(r"url\((?!#)", text)
+
+
+def test_page_names_machine_versions_arguments(shown: str) -> None:
+    for part in (
+        "A processor",
+        "ext4",
+        "CPython 3.11.7",
+        "0123abc, with changes",
+        "unrelated 9.8.7",
+        HOSTILE,
+    ):
+        assert part in text
+
+
+def test_every_colour_of_a_plot_has_one_on_dark_ground(bundle: Bundle) -> None:
+    for plot in plots.plots(bundle):
+        for number_of_panel in range(len(plot.panels)):
+            used = set(re.findall(r"var\(--c-([0-9a-f]{6})", plots.svg(plot, number_of_panel)))
+            assert used
+            assert {f"#{colour}" for colour in used} <= colours.ON_DARK.keys()
+
+
+def test_marks_are_distinct_and_do_not_depend_on_who_ran() -> None:
+    alone = colours.marks(["fastzarr"], colours.BACKENDS)["fastzarr"]
+    together = colours.marks(["unknown-b", "fastzarr", "unknown-a"], colours.BACKENDS)
+    assert together["fastzarr"] == alone
+    assert together["unknown-a"] != together["unknown-b"]
+    every = [*colours.BACKENDS.values(), *colours.OTHERS]
+    assert len({mark.light for mark in every}) == len({mark.marker for mark in every}) == len(every)
+
+
+def test_plots_are_one_per_question(bundle: Bundle) -> None:
+    assert [plot.name for plot in plots.plots(bundle)] == ["throughput-synthetic-v3", "ceiling", "lead"]
+    one_size = dataclasses.replace(bundle, cases=bundle.cases[:1])
+    assert [plot.name for plot in plots.plots(one_size)] == ["ceiling"]
+
+
+def test_incomplete_run_says_so_and_shows_what_it_had(bundle: Bundle, tmp_path: Path) -> None:
+    rows = tuple(r for r in bundle.rows if r.case == bundle.cases[0].name and r.backend != "zarrs")
+    cut = dataclasses.replace(bundle, complete=False, rows=rows)
+    text, shown = printed(cut), page(cut, tmp_path).text
+    assert "INCOMPLETE" in text
+    assert text.count("not reached") == 3
+    assert "Incomplete: the run was interrupted" in shown
+    assert shown.count("not reached") == 3
+    assert "zarrs" not in text
+
+
+def test_run_without_fastzarr_or_without_any_row(bundle: Bundle, tmp_path: Path) -> None:
+    without = dataclasses.replace(bundle, rows=tuple(r for r in bundle.rows if r.backend != "fastzarr"))
+    assert "fastzarr, uncompressed: not compared" in printed(without)
+    assert "fastzarr has no rank" in page(without, tmp_path).text
+    nothing = dataclasses.replace(bundle, rows=(), cases=(), complete=False)
+    assert "INCOMPLETE" in printed(nothing)
+    assert "Nothing was measured." in page(nothing, tmp_path).text
+
+
+def test_where_fastzarr_is_behind_is_listed(bundle: Bundle, tmp_path: Path, shown: str) -> None:
+    slow = [
+        dataclasses.replace(r, samples=tuple(dataclasses.replace(s, steps=s.steps * 9) for s in r.samples))
+        if r.backend == "fastzarr" and r.case == bundle.cases[0].name
+        else r
+        for r in bundle.rows
+    ]
+    changed = dataclasses.replace(bundle, rows=tuple(slow))
+    ratio, peer = expected_lead(changed, bundle.cases[0], "steps")
+    assert ratio < 1
+    assert f"{ratio:.2f}× of {peer}, steps, before sync: synthetic" in page(changed, tmp_path).text
+    assert "In no case of this run." in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "not a result file"),
+        ("[]", "got schema_version None, expected 1"),
+        (json.dumps({"schema_version": 99}), "got schema_version 99, expected 1"),
+    ],
+)
+def test_wrong_file_is_a_clear_error_and_writes_nothing(tmp_path: Path, content: str, message: str) -> None:
+    wrong = tmp_path / "wrong.json"
+    wrong.write_text(content)
+    with pytest.raises(BenchmarkError, match=message):
+        report.render(wrong, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_saved_bundle_is_the_one_reported(bundle: Bundle, tmp_path: Path) -> None:
+    save(bundle, tmp_path / "sequential.json")
+    assert printed(load(tmp_path / "sequential.json")) == printed(bundle)
