@@ -25,18 +25,16 @@ except ModuleNotFoundError as missing:
     )
 
 
-class Parsed(click.ParamType):
-    """A parameter read by one of the parsers of the benchmark's settings."""
+def parsed(parse: Callable[[str], Any]) -> dict[str, Any]:
+    """Attributes of an option read by a parser of the benchmark's settings; None where not given."""
 
-    def __init__(self, name: str, parse: Callable[[str], Any]) -> None:
-        self.name = name
-        self._parse = parse
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+    def callback(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
         try:
-            return self._parse(value)
+            return None if value is None else parse(value)
         except BenchmarkError as error:
-            self.fail(str(error), param, ctx)
+            raise click.BadParameter(str(error), ctx, param) from error
+
+    return {"callback": callback}
 
 
 def setting(flag: str, variable: str, **attributes: Any) -> Callable[[Any], Any]:
@@ -59,19 +57,22 @@ def bench() -> None:
 @setting(
     "--sizes",
     "ZS_SIZES",
-    type=Parsed("SIZES", settings.sizes),
+    metavar="SIZES",
+    **parsed(settings.sizes),
     help="Sizes of the synthetic field, 'Nx,Ny,Nz,Nt;...'. Default: nine from 12.5 MiB to 3.1 GiB.",
 )
 @setting(
     "--codecs",
     "ZS_CODECS",
-    type=Parsed("CODECS", settings.codecs),
+    metavar="CODECS",
+    **parsed(settings.codecs),
     help="Of none, zstd, blosc, zlib, each with a level after a colon. Default: none,zstd:3,blosc:5,zlib:5.",
 )
 @setting(
     "--backends",
     "ZS_BACKENDS",
-    type=Parsed("NAMES", settings.backends),
+    metavar="NAMES",
+    **parsed(settings.backends),
     help=f"Of {', '.join(BACKENDS)}. Default: all.",
 )
 @setting(
@@ -92,7 +93,8 @@ def bench() -> None:
 )
 @click.option(
     "--zarr-format",
-    type=Parsed("FORMATS", settings.formats),
+    metavar="FORMATS",
+    **parsed(settings.formats),
     help="2, 3 or 2,3. Default: 2,3; with --quick 3.",
 )
 @click.option(

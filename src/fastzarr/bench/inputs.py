@@ -4,7 +4,8 @@ A file is recognised by its content. Values are taken as they are stored, packed
 included, because that is what a writer of that file moves; only the byte order becomes the machine's.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import fastzarr
 from fastzarr.bench.errors import BenchmarkError
 from fastzarr.bench.fields import synthetic
+from fastzarr.errors import NodeNotFoundError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,14 +144,17 @@ def _hdf5(path: Path, variable: str) -> Opened:
 
 
 def _zarr(path: Path, variable: str) -> Opened:
-    import zarr
-
     try:
-        values = zarr.open_array(path / variable, mode="r")
-    except FileNotFoundError:
-        members = dict(zarr.open_group(path, mode="r").arrays())
-        raise _no_variable(path, variable, members) from None
+        values = fastzarr.open_array(path / variable, mode="r")
+    except NodeNotFoundError:
+        raise _no_variable(path, variable, sorted(_array_names(path))) from None
     return values, values.fill_value
+
+
+def _array_names(path: Path) -> Iterator[str]:
+    for document in (*path.rglob(".zarray"), *path.rglob("zarr.json")):
+        if document.name == ".zarray" or json.loads(document.read_text())["node_type"] == "array":
+            yield document.parent.relative_to(path).as_posix()
 
 
 def _no_variable(path: Path, variable: str, names: Any) -> BenchmarkError:

@@ -132,6 +132,7 @@ class _Run:
     def _run_case(self, case: Case, record: CaseRecord, steps: NDArray[Any], out: NDArray[Any]) -> None:
         rows = {b.name: row for b in self._plan.backends if (row := self._admit(b, case, record))}
         earlier = self._bundle.rows
+        self._put(earlier, rows)
         done = len(self._plan.backends) - sum(row.status in ("ok", "unequal") for row in rows.values())
         done *= self._plan.repeats + 1
         for repeat in range(self._plan.repeats + 1):
@@ -150,11 +151,15 @@ class _Run:
                 except BaseException as error:
                     row = _failed(row, error)
                 rows[backend.name] = row
-                tried = (row for row in rows.values() if row.samples or row.status in ("skipped", "failed"))
-                self._bundle = replace(self._bundle, rows=(*earlier, *tried))
-                self._save(self._bundle)
+                self._put(earlier, rows)
                 done += 1 if row.status != "failed" else self._plan.repeats + 1 - repeat
         self._progress(self._state(self._runs_per_case, record.name))
+
+    def _put(self, earlier: tuple[Row, ...], rows: Mapping[str, Row]) -> None:
+        """Save the rows of earlier cases and those of `rows` that have something to say."""
+        told = (row for row in rows.values() if row.samples or row.status in ("skipped", "failed"))
+        self._bundle = replace(self._bundle, rows=(*earlier, *told))
+        self._save(self._bundle)
 
     def _admit(self, backend: Backend, case: Case, record: CaseRecord) -> Row:
         """The row before the first run: skipped, failed at the gate, or with what the gate saw."""
@@ -181,8 +186,8 @@ class _Run:
         return _unequal(row, reasons) if reasons else row
 
     def _pass_gate(self, backend: Backend, case: Case) -> list[str]:
-        kind = (backend.name, case.codec, case.level, case.zarr_format, case.dtype, len(case.shape))
-        kind = (*kind, repr(case.fill_value))
+        layout = (case.codec, case.level, case.zarr_format, case.dtype, len(case.shape))
+        kind = (backend.name, *layout, repr(case.fill_value))
         if kind not in self._gate_results:
             path = self._scratch / backend.name
             try:

@@ -1,9 +1,11 @@
 """Every contender by name, baselines first; a new one needs its file and its line here."""
 
-from fastzarr.bench.backends import mmap, raw, raw_chunks
+from fastzarr.bench.backends import fastzarr, mmap, raw, raw_chunks
 from fastzarr.bench.backends.base import Backend
 
-BACKENDS: dict[str, Backend] = {module.BACKEND.name: module.BACKEND for module in (raw, raw_chunks, mmap)}
+BACKENDS: dict[str, Backend] = {
+    module.BACKEND.name: module.BACKEND for module in (raw, raw_chunks, mmap, fastzarr)
+}
 
 READERS = ("fastzarr", "tensorstore", "zarr")
 """Who reads back what another library stored, the preferred one first."""
