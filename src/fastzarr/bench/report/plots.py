@@ -159,9 +159,14 @@ def _ceiling(shown: Iterable[summary.Block]) -> Plot:
                 draw=partial(panels.ceiling, blocks=blocks, measure=m),
             )
             for m in summary.MEASURES
-            if any(line.cells[m].percent for block in blocks for line in block.lines if m in line.cells)
+            if any(_has_share(line, m) for block in blocks for line in block.lines)
         ),
     )
+
+
+def _has_share(line: summary.Line, measure: stats.Measure) -> bool:
+    cell = line.cells.get(measure)
+    return line.row.backend != stats.CEILING and cell is not None and cell.percent is not None
 
 
 def _lead(shown: Iterable[summary.Block]) -> Plot:
