@@ -7,7 +7,7 @@ from packaging.version import Version
 
 
 def missing(distribution: str, minimum: str, module: str) -> str | None:
-    """Why `module`, of `distribution` in version `minimum` or newer, cannot be used, with the remedy; or None."""
+    """Why `module` of `distribution`, `minimum` or newer, cannot be used, with the remedy; None if it can."""
     remedy = f"pip install '{distribution}>={minimum}'"
     try:
         found = importlib.metadata.version(distribution)
