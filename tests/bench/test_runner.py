@@ -193,6 +193,16 @@ def test_without_another_reader_nothing_is_ranked(execute: Any, fake: MakeBacken
     assert row.reason == "no other library is installed that could read it back"
 
 
+def test_a_reader_that_cannot_read_gives_way_to_the_next(execute: Any, fake: MakeBackend) -> None:
+    def refuse(data: NDArray[Any]) -> NDArray[Any]:
+        raise ValueError("unknown codec")
+
+    helpless, judge = fake("helpless", on_read=refuse), fake("judge")
+    assert only_row(execute(fake("a"), readers=(helpless, judge))).verified_by == "judge"
+    row = only_row(execute(fake("a"), readers=(helpless,)))
+    assert (row.status, row.reason) == ("failed", "UnreadableError: helpless: ValueError: unknown codec")
+
+
 def test_a_missing_backend_is_skipped_with_its_reason(execute: Any, fake: MakeBackend) -> None:
     row = only_row(execute(fake("a", missing="a is not installed: pip install a")))
     assert (row.status, row.reason, row.samples) == ("skipped", "a is not installed: pip install a", ())

@@ -205,7 +205,7 @@ class _Run:
             sequential.run(backend, case, path, steps, out, self._clock)
             peak = self._peak.above_start()
             stored_bytes, stored_chunks = verify.stored(path)
-            verify.own_reading(backend, case, path, steps, out)
+            verify.reading(backend, case, path, steps, out)
             verified_by = verify.other_reading(backend, case, path, steps, out, self._plan.readers)
         finally:
             _remove(path)

@@ -17,8 +17,12 @@ class WrongBytesError(Exception):
     """A step read back differs from the step written."""
 
 
-def own_reading(backend: Backend, case: Case, path: Path, steps: NDArray[Any], out: NDArray[Any]) -> None:
-    """Read every step with `backend` itself; WrongBytesError where one differs. Overwrites `out`."""
+class UnreadableError(Exception):
+    """No other library could read what was stored."""
+
+
+def reading(backend: Backend, case: Case, path: Path, steps: NDArray[Any], out: NDArray[Any]) -> None:
+    """Read every step with `backend`; WrongBytesError where one differs. Overwrites `out`."""
     reader = backend.open(path, case)
     if reader is not None:
         _compare(backend.name, reader, steps, out)
@@ -34,19 +38,27 @@ def other_reading(
 ) -> str | None:
     """Read what `backend` stored with something else; its name, or None if nothing else is installed.
 
-    A library's array is read by the first of `readers` that shares no package with it. A baseline has no
-    format, so NumPy reads its files: step by step where there is one per step.
+    A library's array is read by the first of `readers` that shares no package with it and can read it;
+    WrongBytesError where that one finds other bytes, UnreadableError with all reasons where none can.
+    A baseline has no format, so NumPy reads its files.
     """
     if backend.kind == "baseline":
         _compare("numpy", _PlainFiles(path, case), steps, out)
         return "numpy"
+    refusals = []
     for other in readers:
         reads = other.unavailable() is None and other.unsupported(case) is None
         if reads and not set(other.packages) & set(backend.packages):
-            reader = other.open(path, case)
-            if reader is not None:
-                _compare(other.name, reader, steps, out)
+            try:
+                reading(other, case, path, steps, out)
+            except WrongBytesError:
+                raise
+            except Exception as error:
+                refusals.append(f"{other.name}: {type(error).__name__}: {error}")
+            else:
                 return other.name
+    if refusals:
+        raise UnreadableError("; ".join(refusals))
     return None
 
 

@@ -1,10 +1,37 @@
 """Every contender by name, baselines first; a new one needs its file and its line here."""
 
-from fastzarr.bench.backends import fastzarr, mmap, raw, raw_chunks
+from fastzarr.bench.backends import (
+    acquire_zarr,
+    fastzarr,
+    mmap,
+    raw,
+    raw_chunks,
+    tensorstore,
+    tensorstore_sync,
+    z5py,
+    zarr,
+    zarr_fused,
+    zarrista,
+    zarrs,
+)
 from fastzarr.bench.backends.base import Backend
 
 BACKENDS: dict[str, Backend] = {
-    module.BACKEND.name: module.BACKEND for module in (raw, raw_chunks, mmap, fastzarr)
+    module.BACKEND.name: module.BACKEND
+    for module in (
+        raw,
+        raw_chunks,
+        mmap,
+        fastzarr,
+        zarr,
+        zarr_fused,
+        zarrs,
+        tensorstore,
+        tensorstore_sync,
+        zarrista,
+        z5py,
+        acquire_zarr,
+    )
 }
 
 READERS = ("fastzarr", "tensorstore", "zarr")
