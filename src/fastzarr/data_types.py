@@ -84,7 +84,7 @@ def parse_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) 
         if native.kind in "iu":
             if isinstance(value, bool) or not isinstance(value, int | float) or value != int(value):
                 raise ValueError
-            return native.type(int(value))
+            return native.type(int(value))  # type: ignore[no-any-return]
         if native.kind == "f":
             return _parse_float(value, native, hexadecimal)
         if not isinstance(value, list | tuple) or len(value) != 2:
@@ -105,7 +105,7 @@ def fill_value_to_json(value: np.generic, *, hexadecimal: bool) -> Any:
     if kind == "b":
         return bool(value)
     if kind in "iu":
-        return int(value)  # type: ignore[call-overload]
+        return int(value)
     if kind == "f":
         return _float_to_json(value, hexadecimal)
     parts = np.array([value]).view(f"f{value.dtype.itemsize // 2}")
@@ -133,7 +133,7 @@ def to_fill_value(value: object, dtype: np.dtype[Any]) -> np.generic:
         if native.kind in "iu":
             return native.type(int(value))  # type: ignore[call-overload,no-any-return]
         with np.errstate(over="ignore"):
-            return given.astype(native)[()]  # type: ignore[no-any-return]
+            return given.astype(native)[()]  # type: ignore[return-value]
     except (ValueError, OverflowError, TypeError) as error:
         raise MetadataError(
             "fill_value", [f"got {value!r}, expected a value of data type {native.name}"]
@@ -159,7 +159,7 @@ def _expected_fill(dtype: np.dtype[Any], hexadecimal: bool) -> str:
 def _parse_float(value: object, dtype: np.dtype[Any], hexadecimal: bool) -> np.generic:
     if isinstance(value, str):
         if value in _SPECIAL_FLOATS:
-            return dtype.type(_SPECIAL_FLOATS[value])
+            return dtype.type(_SPECIAL_FLOATS[value])  # type: ignore[no-any-return]
         digits = value[2:]
         if not (hexadecimal and value.startswith("0x") and len(digits) == dtype.itemsize * 2):
             raise ValueError(value)
@@ -168,7 +168,7 @@ def _parse_float(value: object, dtype: np.dtype[Any], hexadecimal: bool) -> np.g
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise TypeError(value)
     with np.errstate(over="ignore"):
-        return np.array(value, dtype)[()]  # type: ignore[no-any-return]
+        return np.array(value, dtype)[()]  # type: ignore[return-value]
 
 
 def _float_to_json(value: Any, hexadecimal: bool) -> float | str:

@@ -48,7 +48,9 @@ def normalize_chunks(chunks: object, shape: tuple[int, ...], itemsize: int) -> t
     if len(sizes) != len(shape):
         raise MetadataError("chunks", [f"got {len(sizes)} sizes {sizes} for {len(shape)} dimensions {shape}"])
     if any(size < -1 or size == 0 for size in sizes):
-        raise MetadataError("chunks", [f"got {sizes}, expected sizes of 1 or more, or -1 for a whole dimension"])
+        raise MetadataError(
+            "chunks", [f"got {sizes}, expected sizes of 1 or more, or -1 for a whole dimension"]
+        )
     return tuple(max(1, size) if chunk == -1 else chunk for chunk, size in zip(sizes, shape, strict=True))
 
 

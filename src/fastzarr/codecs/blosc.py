@@ -36,7 +36,9 @@ class BloscCodec(CodecBase):
     def __post_init__(self) -> None:
         self.check("cname", self.cname in _CNAMES, f"one of {', '.join(_CNAMES)}")
         self.check("clevel", is_integer(self.clevel, 0, 9), "an integer from 0 to 9")
-        self.check("shuffle", self.shuffle is None or self.shuffle in _SHUFFLES, f"one of {', '.join(_SHUFFLES)}")
+        self.check(
+            "shuffle", self.shuffle is None or self.shuffle in _SHUFFLES, f"one of {', '.join(_SHUFFLES)}"
+        )
         self.check(
             "typesize", self.typesize is None or is_integer(self.typesize, 1, 255), "an integer from 1 to 255"
         )

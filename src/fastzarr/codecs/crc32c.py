@@ -36,4 +36,4 @@ class Crc32cCodec(CodecBase):
 def _checksum(data: Buffer) -> bytes:
     import crc32c
 
-    return crc32c.crc32c(data).to_bytes(4, "little")  # type: ignore[no-any-return]
+    return crc32c.crc32c(data).to_bytes(4, "little")

@@ -13,7 +13,7 @@ def compress(data: Buffer, level: int, wbits: int) -> bytes:
     """One stream at `level` 0 to 9."""
     from zlib_ng import zlib_ng
 
-    return zlib_ng.compress(data, level, wbits)  # type: ignore[no-any-return]
+    return zlib_ng.compress(data, level, wbits)
 
 
 def decompress(data: Buffer, size: int | None, wbits: int) -> bytes:
@@ -27,7 +27,7 @@ def decompress(data: Buffer, size: int | None, wbits: int) -> bytes:
         inflate = isal_zlib.decompressobj(wbits)
         try:
             part = inflate.decompress(rest, 0 if size is None else size - found + 1)
-        except isal_zlib.error as error:
+        except isal_zlib.error as error:  # type: ignore[misc]
             raise CodecError(str(error)) from error
         parts.append(part)
         found += len(part)

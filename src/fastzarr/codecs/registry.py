@@ -37,5 +37,7 @@ def get(name: str, configuration: dict[str, Any]) -> Codec:
     """Codec of `name` with `configuration`; raises `UnknownCodecError` or `MetadataError`."""
     if name not in _CODECS:
         shown = name.removeprefix("numcodecs.")
-        raise UnknownCodecError("codecs", [f"got unknown codec {shown!r}, expected one of {', '.join(_CODECS)}"])
+        raise UnknownCodecError(
+            "codecs", [f"got unknown codec {shown!r}, expected one of {', '.join(_CODECS)}"]
+        )
     return _CODECS[name].from_config(configuration)

@@ -3,9 +3,10 @@
 Source: Zarr v3 codecs specification, "transpose".
 """
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, Self
 
+import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr.codecs.base import ChunkSpec, CodecBase, Kind
@@ -19,24 +20,24 @@ class TransposeCodec(CodecBase):
     name: ClassVar[str] = "transpose"
     kind: ClassVar[Kind] = "array_array"
 
-    order: tuple[int, ...]
-    """A permutation of the dimensions; `"C"` and `"F"` of older writers are understood by `from_config`."""
+    order: tuple[int, ...] | Literal["C", "F"]
+    """A permutation of the dimensions; `"C"` and `"F"`, of older writers, keep and reverse them."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.order, str):
-            object.__setattr__(self, "order", tuple(self.order))
-            self.check("order", sorted(self.order) == list(range(len(self.order))), "a permutation of dimensions")
+        if self.order not in ("C", "F"):
+            self.check("order", _is_permutation(self.order), "a permutation of the dimensions")
+            object.__setattr__(self, "order", tuple(int(dimension) for dimension in self.order))
 
     def config(self) -> dict[str, Any]:
         """Configuration as it is written."""
-        return {"order": list(self.order)}
+        return {"order": self.order if isinstance(self.order, str) else list(self.order)}
 
     def resolve(self, spec: ChunkSpec) -> Self:
         """The codec with a numeric order; raises `MetadataError` where it doesn't fit the dimensions."""
         ndim = len(spec.shape)
-        if self.order in ("C", "F"):
-            forward = range(ndim)
-            return type(self)(order=tuple(forward if self.order == "C" else reversed(forward)))
+        if isinstance(self.order, str):
+            forward = tuple(range(ndim))
+            return replace(self, order=forward if self.order == "C" else forward[::-1])
         if len(self.order) != ndim:
             raise MetadataError(
                 "codec 'transpose'", [f"order: got {list(self.order)}, expected {ndim} dimensions"]
@@ -44,9 +45,17 @@ class TransposeCodec(CodecBase):
         return self
 
     def encoded_spec(self, spec: ChunkSpec) -> ChunkSpec:
-        """Spec with permuted shape."""
-        return ChunkSpec(shape=tuple(spec.shape[i] for i in self.order), dtype=spec.dtype)
+        """Spec with permuted shape, for a resolved codec."""
+        return ChunkSpec(shape=tuple(spec.shape[int(i)] for i in self.order), dtype=spec.dtype)
 
     def encode_view(self, chunk: NDArray[Any]) -> NDArray[Any]:
-        """The permuted view."""
-        return chunk.transpose(self.order)
+        """The permuted view, for a resolved codec."""
+        return chunk.transpose(*self.order)
+
+
+def _is_permutation(order: object) -> bool:
+    return (
+        isinstance(order, list | tuple)
+        and all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in order)
+        and sorted(order) == list(range(len(order)))
+    )

@@ -33,13 +33,13 @@ class ZstdCodec(CodecBase):
     def encode(self, data: Buffer) -> Buffer:
         """One frame with its content size."""
         compressors: dict[Any, Any] = vars(_compressors)
-        compressor = compressors.get(self)  # type: ignore[call-overload]
+        compressor = compressors.get(self)
         if compressor is None:
             import zstandard
 
             compressor = zstandard.ZstdCompressor(level=self.level, write_checksum=self.checksum)
-            compressors[self] = compressor  # type: ignore[index]
-        return compressor.compress(data)  # type: ignore[no-any-return]
+            compressors[self] = compressor
+        return compressor.compress(data)
 
     def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
         """Content of all frames."""

@@ -39,6 +39,6 @@ class Attributes(MutableMapping[str, Any]):
         """Replace all attributes in one write."""
         self._write(dict(attributes))
 
-    def update(self, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def update(self, *args: Any, **kwargs: Any) -> None:
         """Set several attributes in one write."""
         self._write({**self._read(), **dict(*args, **kwargs)})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fastzarr import data_types
 from fastzarr.chunks import grid, key_encoding
@@ -63,14 +63,15 @@ def create_array(
 ) -> Array:
     """Create an array and return it; the signature is zarr-python 3's.
 
-    `store`: a store, a directory, a dictionary, or None for memory. `name`: path in the store. `shape` and `dtype`, or
-    `data`, which gives both and is written (unless `write_data` is false). `chunks`: chunk shape in elements, -1 for
-    a whole dimension, "auto" to choose. `compressors`: "auto" is zstd at its default level; None is none. `filters`:
-    array→array codecs (v3). `fill_value`: of elements never written; the default is zero, None is v2's null.
-    `order`: v2's order of elements in a chunk. `overwrite`: replace what is at the path.
+    `store`: a store, a directory, a dictionary, or None for memory. `name`: path in the store. `shape` and
+    `dtype`, or `data`, which gives both and is written (unless `write_data` is false). `chunks`: chunk shape
+    in elements, -1 for a whole dimension, "auto" to choose. `compressors`: "auto" is zstd at its default
+    level; None is none. `filters`: array→array codecs (v3). `fill_value`: of elements never written; the
+    default is zero, None is v2's null. `order`: v2's order of elements in a chunk. `overwrite`: replace what
+    is at the path.
 
-    Raises `MetadataError` for what can't be written, `ContainsArrayError` or `ContainsGroupError` for what is in the
-    way; nothing is written then.
+    Raises `MetadataError` for what can't be written, `ContainsArrayError` or `ContainsGroupError` for what is
+    in the way; nothing is written then.
     """
     if storage_options is not None:
         raise TypeError("storage_options: expected None, since no store takes any")
@@ -131,21 +132,25 @@ def create(
     config: ConfigLike = None,
     data: ArrayLike | None = None,
 ) -> Array:
-    """Create an array with the keywords of zarr-python's older `create`, which `open_array` and `open` take too.
+    """Create an array with the keywords of zarr-python's older `create`, which also serve opening.
 
-    `dtype` is float64 by default; `compressor` is v2's, `codecs` a whole v3 chain; `data` is written into the new
-    array. For the rest, and for what is raised, see `create_array`.
+    `dtype` is float64 by default; `compressor` is v2's, `codecs` a whole v3 chain; `data` is written into the
+    new array. For the rest, and for what is raised, see `create_array`.
     """
     if write_empty_chunks is not None:
         config = {**_config_members(config), "write_empty_chunks": write_empty_chunks}
     if dimension_separator is not None:
         if zarr_format != 2:
-            raise MetadataError("dimension_separator", ["is for zarr_format=2; in v3 give chunk_key_encoding"])
+            raise MetadataError(
+                "dimension_separator", ["is for zarr_format=2; in v3 give chunk_key_encoding"]
+            )
         chunk_key_encoding = ("v2", dimension_separator)
     chain: dict[str, Any] = {"compressors": compressor, "filters": "auto" if filters is None else filters}
     if codecs is not None:
         if zarr_format == 2 or not (compressor is None or compressor == "auto") or filters is not None:
-            raise MetadataError("codecs", ["is a whole v3 chain; expected no compressor, filters or zarr_format=2"])
+            raise MetadataError(
+                "codecs", ["is a whole v3 chain; expected no compressor, filters or zarr_format=2"]
+            )
         chain = _split_chain(codecs)
     array = create_array(
         store,
@@ -234,7 +239,7 @@ def _new_metadata(
 
 
 def _place(store: Store, path: str, metadata: ArrayMetadata, overwrite: bool) -> None:
-    """Write the documents of a new array, and of the groups above it; the last step that can fail is the first."""
+    """Write the documents of a new array, and of the groups above it."""
     nodes.require_no_array_above(store, path)
     if overwrite:
         store.erase_prefix(nodes.key(path, "") if path else "")
@@ -267,7 +272,9 @@ def _codec(entry: Any) -> Codec:
 
 def _v2_compressor(given: Any, filters: Any) -> dict[str, Any] | None:
     if not (filters is None or filters == "auto" or len(filters) == 0):
-        raise MetadataError("filters", [f"got {filters!r}, expected none for zarr_format=2: not supported yet"])
+        raise MetadataError(
+            "filters", [f"got {filters!r}, expected none for zarr_format=2: not supported yet"]
+        )
     if isinstance(given, str) and given == "auto":
         return {"id": "zstd"}
     if given is None:
@@ -276,7 +283,9 @@ def _v2_compressor(given: Any, filters: Any) -> dict[str, Any] | None:
     if not entries:
         return None
     if len(entries) > 1:
-        raise MetadataError("compressors", [f"got {len(entries)} codecs, expected one at the most for zarr_format=2"])
+        raise MetadataError(
+            "compressors", [f"got {len(entries)} codecs, expected one at the most for zarr_format=2"]
+        )
     entry = entries[0]
     if hasattr(entry, "get_config"):
         entry = entry.get_config()

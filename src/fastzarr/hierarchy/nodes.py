@@ -84,7 +84,10 @@ def require_free(store: ReadableStore, path: str) -> None:
     found = node_at(store, path)
     if found is not None:
         error = ContainsArrayError if found == "array" else ContainsGroupError
-        raise error(f"{store}: path {path!r} is taken by an existing {found}; use overwrite=True or mode='w' to replace it")
+        raise error(
+            f"{store}: path {path!r} is taken by an existing {found}; "
+            "use overwrite=True or mode='w' to replace it"
+        )
 
 
 def require_no_array_above(store: ReadableStore, path: str) -> None:
@@ -92,7 +95,8 @@ def require_no_array_above(store: ReadableStore, path: str) -> None:
     for parent in _parents(path):
         if node_at(store, parent) == "array":
             raise ContainsArrayError(
-                f"{store}: {path!r} can't be created, since {parent!r} is an array; only groups have child nodes"
+                f"{store}: {path!r} can't be created, since {parent!r} is an array; "
+                "only groups have child nodes"
             )
 
 

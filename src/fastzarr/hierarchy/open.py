@@ -26,9 +26,10 @@ def open_array(
 ) -> Array:
     """Open an array, or create it with the keywords of `create`.
 
-    `mode`: `"r"` read only, must exist; `"r+"` read and write, must exist; `"a"` read and write, created if absent;
-    `"w"` created, what is there is erased; `"w-"` created, must be empty; None opens an existing array with what the
-    store allows. `zarr_format`: 2 or 3; by default v3 is looked for first. `path`: of the array in the store.
+    `mode`: `"r"` read only, must exist; `"r+"` read and write, must exist; `"a"` read and write, created if
+    absent; `"w"` created, what is there is erased; `"w-"` created, must be empty; None opens an existing
+    array with what the store allows. `zarr_format`: 2 or 3; by default v3 is looked for first. `path`: of the
+    array in the store.
 
     Raises `ArrayNotFoundError`, `NodeExistsError`, `ReadOnlyError`, `MetadataError`.
     """
@@ -41,9 +42,13 @@ def open_array(
     if mode == "r":
         opened = opened.with_read_only()
     elif mode is not None and opened.read_only:
-        raise ReadOnlyError(f"{opened} is read only, but mode is {mode!r}; expected mode 'r', or a writable store")
+        raise ReadOnlyError(
+            f"{opened} is read only, but mode is {mode!r}; expected mode 'r', or a writable store"
+        )
     if mode == "w-" and _is_used(opened, node_path):
-        raise NodeExistsError(f"{opened}: path {node_path!r} holds data already; use mode 'w' to replace it, or 'a'")
+        raise NodeExistsError(
+            f"{opened}: path {node_path!r} holds data already; use mode 'w' to replace it, or 'a'"
+        )
     if mode != "w":
         metadata = nodes.read_array(opened, node_path, zarr_format)
         if metadata is not None:

@@ -127,7 +127,9 @@ def _codec_chain(
     chain.append(CodecConfig(name="bytes", configuration=configuration))
     if compressor is not None:
         if not isinstance(compressor, dict) or not isinstance(compressor.get("id"), str):
-            raise MetadataError(where, [f"compressor: got {compressor!r}, expected null or an object with an id"])
+            raise MetadataError(
+                where, [f"compressor: got {compressor!r}, expected null or an object with an id"]
+            )
         chain.append(_compressor_codec(complete_compressor(compressor), dtype.itemsize))
     return tuple(chain)
 

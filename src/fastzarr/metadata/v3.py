@@ -110,9 +110,7 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
     )
 
 
-def _parse_grid(
-    grid: object, shape: tuple[int, ...] | None, problems: Problems
-) -> tuple[int, ...] | None:
+def _parse_grid(grid: object, shape: tuple[int, ...] | None, problems: Problems) -> tuple[int, ...] | None:
     if not isinstance(grid, dict) or grid.get("name") != "regular":
         problems.add("chunk_grid", grid, "the name 'regular' with a chunk_shape")
         return None

@@ -25,7 +25,9 @@ def open_store(store: StoreLike) -> Store:
             return LocalStore(rest)
         if scheme == "memory" and not rest:
             return MemoryStore()
-        raise ValueError(f"store {store!r}: got scheme {scheme!r}, expected a path, 'file://…' or 'memory://'")
+        raise ValueError(
+            f"store {store!r}: got scheme {scheme!r}, expected a path, 'file://…' or 'memory://'"
+        )
     if isinstance(store, os.PathLike):
         return LocalStore(store)
     if isinstance(store, dict):
