@@ -37,7 +37,7 @@ class ChunkIO:
         self,
         *,
         store: Store,
-        key_of: Callable[[tuple[int, ...]], str],
+        key_template: str,
         chain: PreparedChain,
         chunks: tuple[int, ...],
         dtype: np.dtype[Any],
@@ -45,16 +45,19 @@ class ChunkIO:
         write_empty_chunks: bool,
     ) -> None:
         self._store = store
-        self._key_of = key_of
+        self._key_template = key_template
         self._chain = chain
         self._chunks = chunks
         self._dtype = dtype
         self._fill = dtype.type(0) if fill_value is None else fill_value
         elide = fill_value is not None and not write_empty_chunks
-        self._elided = _FillPattern(self._fill, dtype) if elide else None
+        self._elided = _FillPattern(self._fill, dtype, len(chunks)) if elide else None
 
     def read(self, plan: Plan, out: NDArray[Any]) -> None:
-        """Fill `out`, of the plan's `shape` and the array's dtype; raises `ChunkError`."""
+        """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
+        if plan.only is not None:
+            self._read_chunk(plan.only, out)
+            return
 
         def read_one(projection: Projection) -> None:
             self._read_chunk(projection, out[projection.out])
@@ -62,7 +65,10 @@ class ChunkIO:
         _run(read_one, plan)
 
     def write(self, plan: Plan, value: NDArray[Any]) -> None:
-        """Write `value`, of the plan's `shape` and any numeric dtype; raises `ChunkError`."""
+        """Write `value`, of the shape of the plan's layout and any numeric dtype; raises `ChunkError`."""
+        if plan.only is not None:
+            self._write_chunk(plan.only, value)
+            return
 
         def write_one(projection: Projection) -> None:
             self._write_chunk(projection, value[projection.out])
@@ -70,17 +76,14 @@ class ChunkIO:
         _run(write_one, plan)
 
     def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
-        key = self._key_of(projection.coords)
-        if not projection.complete or projection.padded:
-            chunk = self._fetch(key)
-            target[...] = self._fill if chunk is None else chunk[projection.chunk]
-        elif not self._fetch_into(key, target):
-            target[...] = self._fill
-
-    def _fetch(self, key: str) -> NDArray[Any] | None:
-        """The decoded chunk, or None where it is missing."""
+        coords, selected, _, complete, padded = projection
+        key = self._key_template % coords
+        if complete and not padded:
+            if not self._fetch_into(key, target):
+                target[...] = self._fill
+            return
         chunk = np.empty(self._chunks, self._dtype)
-        return chunk if self._fetch_into(key, chunk) else None
+        target[...] = chunk[selected] if self._fetch_into(key, chunk) else self._fill
 
     def _fetch_into(self, key: str, chunk: NDArray[Any]) -> bool:
         """Fill a whole `chunk` and tell whether it was there."""
@@ -91,9 +94,10 @@ class ChunkIO:
                 size = self._store.get_into(key, memory)
                 if size is None:
                     return False
-                if size != len(memory):
-                    raise ChunkError(key, f"got {size} bytes, expected {len(memory)}")
-                chain.swap(chunk)
+                if size != chain.nbytes:
+                    raise ChunkError(key, f"got {size} bytes, expected {chain.nbytes}")
+                if chain.swapped:
+                    chain.swap(chunk)
                 return True
         data = self._store.get(key)
         if data is None:
@@ -105,19 +109,16 @@ class ChunkIO:
         return True
 
     def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
-        key = self._key_of(projection.coords)
-        if projection.complete and not projection.padded:
-            chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
-            self._store_chunk(key, chunk)
-            return
+        coords, selected, _, complete, padded = projection
+        key = self._key_template % coords
         with self._lock(key):
-            old = None if projection.complete else self._fetch(key)
-            chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
-            chunk[projection.chunk] = value
-            self._put(key, chunk)
-
-    def _store_chunk(self, key: str, chunk: NDArray[Any]) -> None:
-        with self._lock(key):
+            if complete and not padded:
+                chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
+            else:
+                chunk = np.empty(self._chunks, self._dtype)
+                if complete or not self._fetch_into(key, chunk):
+                    chunk[...] = self._fill
+                chunk[selected] = value
             self._put(key, chunk)
 
     def _put(self, key: str, chunk: NDArray[Any]) -> None:
@@ -132,20 +133,23 @@ class ChunkIO:
 
 
 class _FillPattern:
-    """Compares chunks with the fill value by bits: a few elements first, then block by block."""
+    """Compares chunks with the fill value by bits: the first and last element, then block by block."""
 
-    def __init__(self, fill: np.generic, dtype: np.dtype[Any]) -> None:
-        self._bits = np.dtype(f"u{min(dtype.itemsize, 8)}")
-        self._parts = dtype.itemsize // self._bits.itemsize
-        self._pattern = np.array([fill], dtype).view(self._bits)
+    def __init__(self, fill: np.generic, dtype: np.dtype[Any], ndim: int) -> None:
+        pattern = np.array([fill], dtype)
+        self._bytes = pattern.tobytes()
+        self._first = (0,) * ndim
+        self._last = (-1,) * ndim
+        bits = np.dtype(f"u{min(dtype.itemsize, 8)}")
+        self._bits = bits
+        self._parts = dtype.itemsize // bits.itemsize
+        self._pattern = pattern.view(bits)
         self._block = max(1, _FILL_BLOCK_BYTES // dtype.itemsize)
 
     def covers(self, chunk: NDArray[Any]) -> bool:
         """Whether all elements equal the fill value, bit by bit."""
-        for place in (0, -1):
-            corner = chunk[(slice(place, None if place else 1),) * chunk.ndim]
-            if not self._equal(np.ascontiguousarray(corner).reshape(-1)):
-                return False
+        if chunk[self._first].tobytes() != self._bytes or chunk[self._last].tobytes() != self._bytes:
+            return False
         flat = _flat(chunk)
         return all(self._equal(flat[at : at + self._block]) for at in range(0, flat.size, self._block))
 
@@ -163,13 +167,12 @@ def _flat(chunk: NDArray[Any]) -> NDArray[Any]:
 
 
 def _run(act: Callable[[Projection], None], plan: Plan) -> None:
-    projections = iter(plan)
-    threads = 1 if plan.count < 2 else _threads()
-    if threads == 1:
-        for projection in projections:
-            act(projection)
+    threads = min(_threads(), plan.count)
+    if threads > 1:
+        _run_parallel(act, iter(plan), threads)
         return
-    _run_parallel(act, projections, min(threads, plan.count))
+    for projection in plan:
+        act(projection)
 
 
 def _run_parallel(act: Callable[[Projection], None], projections: Iterator[Projection], threads: int) -> None:

@@ -38,7 +38,9 @@ class PreparedChain:
             names = [codec.name for codec in codecs]
             raise MetadataError(
                 "codecs",
-                [f"got {names}, expected array→array codecs, then one array→bytes codec, then bytes→bytes codecs"],
+                [
+                    f"got {names}, expected array→array codecs, then one array→bytes codec, then bytes→bytes codecs"
+                ],
             )
         self.array_codecs: list[ArrayArrayCodec] = []
         self.bytes_codecs: list[BytesBytesCodec] = []
@@ -79,15 +81,15 @@ class PreparedChain:
 
     def swap(self, chunk: NDArray[Any]) -> None:
         """Bring elements that were put into `memory(chunk)` as stored into the chunk's byte order."""
-        if self.swapped:
-            chunk.byteswap(inplace=True)
+        chunk.byteswap(inplace=True)
 
     def decode_into(self, data: Buffer, chunk: NDArray[Any]) -> None:
         """Fill `chunk`, of the prepared shape and dtype and any strides; raises `CodecError`."""
         memory = self.memory(chunk)
         decoded = self._decode(data, memory)
         if decoded is memory:
-            self.swap(chunk)
+            if self.swapped:
+                self.swap(chunk)
             return
         if len(decoded) != self.nbytes:
             raise CodecError(f"got {len(decoded)} bytes, expected {self.nbytes}")
@@ -110,4 +112,4 @@ def prepare(codecs: Sequence[tuple[str, dict[str, Any]]], spec: ChunkSpec) -> Pr
 
 
 def _memory(array: NDArray[Any]) -> memoryview:
-    return array.reshape(-1).view(np.uint8).data
+    return np.ndarray(array.nbytes, np.uint8, array).data

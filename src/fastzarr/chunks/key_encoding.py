@@ -17,11 +17,12 @@ class ChunkKeyEncoding:
     separator: Separator
     """What stands between coordinates."""
 
-    def encode(self, coords: tuple[int, ...]) -> str:
-        """Key of the chunk at `coords`."""
+    def template(self, ndim: int) -> str:
+        """Key of a chunk as a `%` template for its coordinates."""
+        parts = ["%d"] * ndim
         if self.name == "default":
-            return self.separator.join(["c", *map(str, coords)])
-        return self.separator.join(map(str, coords)) or "0"
+            parts.insert(0, "c")
+        return self.separator.join(parts) or "0"
 
     def to_dict(self) -> dict[str, object]:
         """The JSON form."""
@@ -49,4 +50,4 @@ def parse(value: object) -> ChunkKeyEncoding:
         separator = "/" if name == "default" else "."
     if separator not in (".", "/"):
         raise MetadataError("chunk_key_encoding", [f"got separator {separator!r}, expected '.' or '/'"])
-    return ChunkKeyEncoding(name=name, separator=separator)  # type: ignore[arg-type]
+    return ChunkKeyEncoding(name=name, separator=separator)

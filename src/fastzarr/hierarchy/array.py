@@ -14,7 +14,7 @@ from fastzarr.codecs.base import ChunkSpec, Codec
 from fastzarr.errors import BufferMismatchError, ReadOnlyError
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.attributes import Attributes
-from fastzarr.indexing import BasicSelection, Plan
+from fastzarr.indexing import BasicSelection, Grid
 from fastzarr.metadata.model import ArrayMetadata, MemoryOrder
 from fastzarr.stores.base import Store
 
@@ -41,13 +41,15 @@ class Array:
         self._path = path
         self._config = config
         self._metadata = metadata
+        self._grid = Grid(metadata.shape, metadata.chunks)
         spec = ChunkSpec(shape=metadata.chunks, dtype=metadata.dtype)
         self._chain = codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
-        prefix = nodes.key(path, "")
-        encode_key = metadata.chunk_key_encoding.encode
+        template = nodes.key(
+            path.replace("%", "%%"), metadata.chunk_key_encoding.template(len(metadata.chunks))
+        )
         self._io = ChunkIO(
             store=store,
-            key_of=lambda coords: prefix + encode_key(coords),
+            key_template=template,
             chain=self._chain,
             chunks=metadata.chunks,
             dtype=metadata.dtype,
@@ -200,10 +202,10 @@ class Array:
 
         `selection`: integers, slices with steps of 1 or more, one `...`. Raises `SelectionError` and `ChunkError`.
         """
-        plan = self._plan(selection)
-        out = np.empty(plan.shape, self.dtype, self.order)
+        plan = self._grid.plan(selection)
+        out = np.empty(plan.layout.shape, self.dtype, self.order)
         self._io.read(plan, out)
-        return out[plan.drop]
+        return out[plan.layout.drop]
 
     def read_into(self, out: NDArray[Any], *, selection: BasicSelection = ...) -> None:
         """Fill `out` with the selected elements, without a copy where its layout allows.
@@ -212,9 +214,15 @@ class Array:
         twice; else `BufferMismatchError`. Raises `SelectionError` and `ChunkError` too; after an error `out` may be
         filled in part.
         """
-        plan = self._plan(selection)
-        _require_readable_into(out, plan.result_shape, self.dtype)
-        self._io.read(plan, out[plan.expand])
+        plan = self._grid.plan(selection)
+        if (
+            type(out) is not np.ndarray
+            or out.shape != plan.layout.result_shape
+            or out.dtype != self._metadata.dtype
+            or not out.flags.carray
+        ):
+            _require_readable_into(out, plan.layout.result_shape, self.dtype)
+        self._io.read(plan, out[plan.layout.expand])
 
     def __setitem__(self, selection: BasicSelection, value: object) -> None:
         """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy's assignment does.
@@ -223,18 +231,16 @@ class Array:
         decoded, `ChunkError`.
         """
         self._require_writable()
-        plan = self._plan(selection)
+        plan = self._grid.plan(selection)
         given = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, self.dtype)
-        try:
-            whole = np.broadcast_to(given, plan.result_shape)
-        except ValueError as error:
-            raise BufferMismatchError(
-                f"got a value of shape {np.shape(given)}, expected one that broadcasts to {plan.result_shape}"
-            ) from error
-        self._io.write(plan, whole[plan.expand])
-
-    def _plan(self, selection: BasicSelection) -> Plan:
-        return Plan(selection, self.shape, self.chunks)
+        if given.shape != plan.layout.result_shape:
+            try:
+                given = np.broadcast_to(given, plan.layout.result_shape)
+            except ValueError as error:
+                raise BufferMismatchError(
+                    f"got a value of shape {given.shape}, expected one that broadcasts to {plan.layout.result_shape}"
+                ) from error
+        self._io.write(plan, np.asarray(given)[plan.layout.expand])
 
     def _require_writable(self) -> None:
         if self.read_only:
@@ -301,7 +307,9 @@ def _require_readable_into(out: object, shape: tuple[int, ...], dtype: np.dtype[
 
 def _may_overlap(array: NDArray[Any]) -> bool:
     reach = array.itemsize
-    for stride, size in sorted((abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)):
+    for stride, size in sorted(
+        (abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)
+    ):
         if size > 1:
             if stride < reach:
                 return True

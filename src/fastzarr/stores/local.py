@@ -22,6 +22,8 @@ _serial = itertools.count()
 _KNOWN_DIRECTORIES = 4096
 _OPEN_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_BEYOND = bytearray(1)
+"""Where a read into given memory puts the byte that would be too many, so that one call tells."""
 _DESCRIPTORS = "/proc/self/fd/" if Path("/proc/self/fd").is_dir() else None
 
 
@@ -83,10 +85,11 @@ class LocalStore:
         if file is None:
             return None
         try:
-            found = _fill(file, out)
-            if found < len(out):
-                return found
-            return os.fstat(file).st_size
+            size = len(out)
+            found = os.readv(file, (out, _BEYOND))
+            if found < size:
+                found += _fill(file, out[found:])
+            return found if found <= size else os.fstat(file).st_size
         except IsADirectoryError:
             return None
         finally:
@@ -190,10 +193,13 @@ class LocalStore:
         return file
 
     def _require_inside(self, file: int, key: str, path: str) -> None:
+        """Raise `KeyNameError` unless the open file lies below the root, links resolved."""
         real = os.readlink(f"{_DESCRIPTORS}{file}") if _DESCRIPTORS else os.path.realpath(path)  # noqa: PTH115
-        self._require_real(real, key)
+        if not real.startswith(self._inside):
+            self._require_real(real, key)
 
     def _require_real(self, real: str, key: str) -> None:
+        """Raise `KeyNameError` unless the real path is the root or below."""
         if not f"{real}/".startswith(self._inside):
             raise KeyNameError(f"key {key!r} leads to {real!r}, outside of the store {self}")
 
