@@ -92,13 +92,9 @@ def poison(array: NDArray[Any]) -> None:
 
 
 def write(backend: Backend, path: Path, case: Case, steps: NDArray[Any]) -> None:
-    """Write all steps from one buffer, which changes as soon as `write` returns."""
-    buffer = np.empty(case.shape[1:], case.dtype)
     writer = backend.create(path, case)
     for number, step in enumerate(steps):
-        buffer[...] = step
-        writer.write(number, buffer)
-    poison(buffer)
+        writer.write(number, step)
     writer.close()
 
 

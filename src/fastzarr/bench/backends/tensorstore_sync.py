@@ -1,4 +1,4 @@
-"""Contender `tensorstore-sync`: TensorStore as it comes, which syncs every file it writes."""
+"""Contender `tensorstore-sync`: as `tensorstore`, with its sync of every file and directory, the default."""
 
 from fastzarr.bench.backends.base import Backend
 from fastzarr.bench.backends.tensorstore import TensorStore
