@@ -272,13 +272,20 @@ def test_page_shows_every_measured_row_and_sample(bundle: Bundle, shown: str) ->
             assert " ".join("–" if value is None else f"{value:.6f}" for value in phases) in shown
 
 
-def test_reasons_are_shown_once_per_case_and_once_where_a_backend_never_ran(
-    bundle: Bundle, shown: str
-) -> None:
-    for text in (printed(bundle, width=200), shown):
-        assert text.count("not ranked: stored ratio 1.79, expected 1.85") == 2
-        assert text.count(f"failed: {HOSTILE}") == 2
-        assert text.count("this zarr has no fused pipeline") == 1
+def test_reasons_are_shown_and_what_holds_everywhere_once(bundle: Bundle, shown: str) -> None:
+    text = printed(bundle, width=200)
+    for reason in ("tensorstore: not ranked: stored ratio 1.79, expected 1.85", f"z5py: failed: {HOSTILE}"):
+        assert text.count(reason) == 2
+        assert shown.count(reason) == 1
+    for place in (text, shown):
+        assert place.count("zarr-fused: skipped: this zarr has no fused pipeline") == 1
+
+
+def test_remarks_with_one_reason_are_one(bundle: Bundle) -> None:
+    same = {"status": "skipped", "reason": "too old", "ranked": False, "samples": ()}
+    rows = [dataclasses.replace(r, **same) if r.backend in ("zarrs", "z5py") else r for r in bundle.rows]
+    changed = dataclasses.replace(bundle, rows=tuple(rows))
+    assert "in every case: zarrs, z5py: skipped: too old" in printed(changed)
 
 
 def test_unranked_backend_is_no_peer_and_not_best(bundle: Bundle) -> None:

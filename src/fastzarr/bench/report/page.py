@@ -69,6 +69,7 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
         milliseconds=lambda seconds: "–" if seconds is None else f"{1000 * seconds:.3g}",
     )
     shown = summary.blocks(bundle)
+    everywhere, elsewhere = summary.parted_remarks(shown)
     return environment.get_template("report.html").render(
         bundle=bundle,
         blocks=shown,
@@ -76,7 +77,8 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
         headlines=[summary.headline(name, part) for name, part in summary.by_compression(shown).items()],
         tiles={name: summary.means(part) for name, part in summary.by_compression(shown).items()},
         behind=summary.behind(shown),
-        never=summary.never_run(bundle),
+        everywhere=everywhere,
+        elsewhere=elsewhere,
         figures=[(plot, [Markup(plots.svg(plot, i)) for i in range(len(plot.panels))]) for plot in drawn],
         measures=summary.MEANING,
         phases=PHASES,

@@ -72,6 +72,26 @@ class Block:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Remark:
+    """Why backends were not ranked."""
+
+    backends: tuple[str, ...]
+    """All with that status and reason in the same cases."""
+    status: Status
+    """Not `ok`."""
+    reason: str
+    """As the run kept it."""
+    cases: tuple[CaseRecord, ...]
+    """Where."""
+
+    @property
+    def text(self) -> str:
+        """Who, what and why."""
+        status = "not ranked" if self.status == "unequal" else self.status
+        return f"{', '.join(self.backends)}: {status}: {self.reason}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Mean:
     """One measure over several cases."""
 
@@ -157,16 +177,29 @@ def behind(shown: Iterable[Block]) -> list[tuple[Block, stats.Measure, Lead]]:
     return sorted(found, key=lambda item: item[2].ratio)
 
 
-def never_run(bundle: Bundle) -> dict[str, tuple[Status, str]]:
-    """Backends with the same status, other than `ok`, and the same reason in every row they have."""
-    found: dict[str, set[tuple[Status, str]]] = {}
-    for row in bundle.rows:
-        found.setdefault(row.backend, set()).add((row.status, row.reason or ""))
-    return {name: next(iter(kinds)) for name, kinds in found.items() if len(kinds) == 1 and not _ran(kinds)}
+def remarks(shown: Iterable[Block]) -> list[Remark]:
+    """Every status other than `ok` in `shown`, with its reason; what is the same is told once."""
+    cases: dict[tuple[str, Status, str], list[CaseRecord]] = {}
+    for block in shown:
+        for row in (line.row for line in block.lines if line.row.status != "ok"):
+            cases.setdefault((row.backend, row.status, row.reason or "no reason kept"), []).append(block.case)
+    backends: dict[tuple[Status, str, tuple[CaseRecord, ...]], list[str]] = {}
+    for (backend, status, reason), where in cases.items():
+        backends.setdefault((status, reason, tuple(where)), []).append(backend)
+    return [
+        Remark(backends=tuple(names), status=status, reason=reason, cases=where)
+        for (status, reason, where), names in backends.items()
+    ]
 
 
-def _ran(kinds: set[tuple[Status, str]]) -> bool:
-    return any(status in ("ok", "unequal") for status, _ in kinds)
+def parted_remarks(shown: Sequence[Block]) -> tuple[list[Remark], list[Remark]]:
+    """Remarks that hold in every case their backends have in the run, and the others."""
+    rows: dict[str, int] = {}
+    for line in (line for block in shown for line in block.lines):
+        rows[line.row.backend] = rows.get(line.row.backend, 0) + 1
+    found = remarks(shown)
+    everywhere = [r for r in found if all(rows[name] == len(r.cases) for name in r.backends)]
+    return everywhere, [remark for remark in found if remark not in everywhere]
 
 
 def size_text(size: int) -> str:

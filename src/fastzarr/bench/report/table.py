@@ -14,19 +14,19 @@ NARROWEST_WITH_SPREAD = 92
 def print_table(bundle: Bundle, console: Console) -> None:
     """Print every case, what did not run and why, and the geometric means; at most 92 columns wide."""
     shown = summary.blocks(bundle)
-    never = summary.never_run(bundle)
+    everywhere, elsewhere = summary.parted_remarks(shown)
     for block in shown:
         console.print()
         console.print(Text(_title(block), style="bold"))
         console.print(_table(block, with_spread=console.width >= NARROWEST_WITH_SPREAD))
         if block.leads:
             console.print(Text(f"{summary.SUBJECT} ÷ best peer: {_leads(block)}"))
-        for line in block.lines:
-            if line.row.status != "ok" and line.row.backend not in never:
-                console.print(Text(_why(line.row.backend, line.row.status, line.row.reason), style="dim"))
+        for remark in elsewhere:
+            if block.case in remark.cases:
+                console.print(Text(remark.text, style="dim"))
     console.print()
-    for backend, (status, reason) in never.items():
-        console.print(Text(_why(backend, f"{status} in every case", reason), style="dim"))
+    for remark in everywhere:
+        console.print(Text(f"in every case: {remark.text}", style="dim"))
     if not bundle.complete:
         console.print(Text("INCOMPLETE: the run was interrupted; what it had is shown.", style="bold yellow"))
     for name, part in summary.by_compression(shown).items():
@@ -78,10 +78,6 @@ def _cells(block: summary.Block, line: summary.Line, *, with_spread: bool) -> li
 
 def _leads(block: summary.Block) -> str:
     return " · ".join(f"{measure} {lead.ratio:.2f}× ({lead.peer})" for measure, lead in block.leads.items())
-
-
-def _why(backend: str, status: str, reason: str | None) -> str:
-    return f"{backend}: {'not ranked' if status == 'unequal' else status}: {reason}"
 
 
 def _mean_text(name: str, part: tuple[summary.Block, ...]) -> str:
