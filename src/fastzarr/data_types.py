@@ -112,14 +112,15 @@ def fill_value_to_json(value: np.generic, *, hexadecimal: bool) -> Any:
     return [_float_to_json(part, hexadecimal) for part in parts]
 
 
-def to_fill_value(value: object, dtype: np.dtype[Any]) -> np.generic:
+def to_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) -> np.generic:
     """Scalar of `dtype` (native byte order) from what a caller gives as `fill_value`.
 
-    Raises `MetadataError` where the value is not exactly representable, except that floats are rounded.
+    `hexadecimal` as in `parse_fill_value`. Raises `MetadataError` where the value is not exactly
+    representable, except that floats are rounded.
     """
     native = dtype.newbyteorder("=")
     if isinstance(value, str | list):
-        return parse_fill_value(value, native, hexadecimal=True)
+        return parse_fill_value(value, native, hexadecimal=hexadecimal)
     try:
         given = np.asarray(value)
         if given.shape != () or given.dtype.kind not in "biufc":

@@ -1,7 +1,27 @@
 """User attributes as a mapping that writes through."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
+
+from fastzarr.errors import MetadataError
+
+
+def as_stored(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """A deep copy, as it reads back from JSON; raises `MetadataError` for what JSON can't say.
+
+    NaN and infinities are written as `NaN` and `Infinity`, which zarr-python writes and reads too.
+    """
+    stored: dict[str, Any] = {}
+    problems = []
+    for name, value in attributes.items():
+        try:
+            stored[str(name)] = json.loads(json.dumps(value))
+        except (TypeError, ValueError, RecursionError) as error:
+            problems.append(f"{name!r}: got {value!r}, expected what JSON can say: {error}")
+    if problems:
+        raise MetadataError("attributes", problems)
+    return stored
 
 
 class Attributes(MutableMapping[str, Any]):
@@ -15,7 +35,7 @@ class Attributes(MutableMapping[str, Any]):
         return self._read()[name]
 
     def __setitem__(self, name: str, value: Any) -> None:
-        self._write({**self._read(), name: value})
+        self.update({name: value})
 
     def __delitem__(self, name: str) -> None:
         rest = dict(self._read())
@@ -37,8 +57,8 @@ class Attributes(MutableMapping[str, Any]):
 
     def put(self, attributes: Mapping[str, Any]) -> None:
         """Replace all attributes in one write."""
-        self._write(dict(attributes))
+        self._write(as_stored(attributes))
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Set several attributes in one write."""
-        self._write({**self._read(), **dict(*args, **kwargs)})
+        self._write({**self._read(), **as_stored(dict(*args, **kwargs))})

@@ -18,6 +18,7 @@ from fastzarr.codecs.zstd import ZstdCodec
 from fastzarr.errors import MetadataError
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.array import Array, ArrayConfig
+from fastzarr.hierarchy.attributes import as_stored
 from fastzarr.metadata import v2, v3
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, ZarrFormat
 from fastzarr.stores.base import Store
@@ -98,7 +99,7 @@ def create_array(
         fill_value=fill_value,
         order=order,
         zarr_format=3 if zarr_format is None else zarr_format,
-        attributes={} if attributes is None else dict(attributes),
+        attributes=as_stored(attributes or {}),
         chunk_key_encoding=chunk_key_encoding,
         dimension_names=None if dimension_names is None else list(dimension_names),
     )
@@ -146,6 +147,8 @@ def create(
             )
         chunk_key_encoding = ("v2", dimension_separator)
     chain: dict[str, Any] = {"compressors": compressor, "filters": "auto" if filters is None else filters}
+    if chunks is not None and chunk_shape is not None:
+        raise MetadataError("chunk_shape", ["given together with chunks, expected one or the other"])
     if codecs is not None:
         if zarr_format == 2 or not (compressor is None or compressor == "auto") or filters is not None:
             raise MetadataError(
@@ -200,7 +203,7 @@ def _new_metadata(
     if fill_value is DEFAULT_FILL_VALUE or (fill_value is None and zarr_format == 3):
         fill = numpy_dtype.newbyteorder("=").type(0)
     elif fill_value is not None:
-        fill = data_types.to_fill_value(fill_value, numpy_dtype)
+        fill = data_types.to_fill_value(fill_value, numpy_dtype, hexadecimal=zarr_format == 3)
     if zarr_format == 2:
         _refuse_v3_only(serializer=serializer != "auto", dimension_names=dimension_names is not None)
         encoding = key_encoding.parse(chunk_key_encoding or "v2")
@@ -261,12 +264,15 @@ def _codecs(given: Any, *, default: tuple[Codec, ...]) -> list[Codec]:
 def _codec(entry: Any) -> Codec:
     if hasattr(entry, "encode") and hasattr(entry, "resolve"):
         return entry  # type: ignore[no-any-return]
+    open_members = getattr(entry, "_tunable_attrs", ())  # zarr-python: what a codec takes from the array
     if hasattr(entry, "to_dict"):
         entry = entry.to_dict()
     if hasattr(entry, "get_config"):
         entry = entry.get_config()
-    if isinstance(entry, Mapping) and isinstance(entry.get("name"), str):
-        return registry.get(entry["name"], dict(entry.get("configuration", {})))
+    configuration = entry.get("configuration", {}) if isinstance(entry, Mapping) else None
+    if isinstance(configuration, Mapping) and isinstance(entry.get("name"), str):
+        members = {member: value for member, value in configuration.items() if member not in open_members}
+        return registry.get(entry["name"], members)
     raise MetadataError("codecs", [f"got {entry!r}, expected a codec or {{'name': …, 'configuration': …}}"])
 
 
