@@ -383,7 +383,7 @@ def test_where_fastzarr_is_behind_is_listed(bundle: Bundle, tmp_path: Path, show
     changed = dataclasses.replace(bundle, rows=tuple(slow))
     ratio, peer = expected_lead(changed, bundle.cases[0], "steps")
     assert ratio < 1
-    assert f"{ratio:.2f}× of {peer}, steps, before sync: synthetic" in page(changed, tmp_path).text
+    assert f"{peer} {ratio:.2f}× steps, before sync synthetic" in page(changed, tmp_path).text
     assert "In no case of this run." in shown
 
 

@@ -15,9 +15,14 @@ LABEL_GAP = 0.062
 
 
 def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) -> None:
-    """MiB/s of each backend against the size of the array; `blocks` have one codec."""
+    """MiB/s of each backend against the size of the array; `blocks` have one codec.
+
+    Baselines are drawn with codec `none` only, because they do not compress.
+    """
     ordered = sorted(blocks, key=lambda block: block.case.total_bytes)
-    names = dict.fromkeys(line.row.backend for block in ordered for line in block.lines)
+    plain = ordered[0].case.codec == "none"
+    lines = [line for block in ordered for line in block.lines if plain or line.row.kind == "library"]
+    names = dict.fromkeys(line.row.backend for line in lines)
     marks = colours.marks(names, colours.BACKENDS)
     ends = []
     for name in names:
@@ -30,8 +35,14 @@ def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measu
         fastest = [mib_per_second(size, min(stats.times(n.row, measure).values())) for size, n in points]
         slowest = [mib_per_second(size, max(stats.times(n.row, measure).values())) for size, n in points]
         ax.vlines(sizes, slowest, fastest, mark.light, linewidth=0.8, alpha=0.5)
-        dash = "-" if ordered[0].case.codec == "none" else "--"
-        ax.plot(sizes, speeds, dash, color=mark.light, lw=2.6 if subject else 1.3, zorder=4 if subject else 3)
+        ax.plot(
+            sizes,
+            speeds,
+            "-" if plain else "--",
+            color=mark.light,
+            lw=2.6 if subject else 1.3,
+            zorder=4 if subject else 3,
+        )
         for size, speed, (_, line) in zip(sizes, speeds, points, strict=True):
             face = mark.light if line.row.status == "ok" else colours.GROUND
             ax.plot(size, speed, mark.marker, color=mark.light, mfc=face, ms=6 if subject else 4.5, zorder=5)
@@ -45,12 +56,18 @@ def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measu
 
 
 def ceiling(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) -> None:
-    """% of the ceiling of each backend: every case, and the geometric mean."""
+    """% of the ceiling of each backend: every case, and the geometric mean.
+
+    The axis ends with the libraries or at 200 %; what is beyond is drawn at its end.
+    """
     shares: dict[str, list[float]] = {}
+    libraries = [100.0]
     for line in (line for block in blocks for line in block.lines if measure in line.cells):
         percent = line.cells[measure].percent
         if percent is not None and line.row.backend != stats.CEILING:
             shares.setdefault(line.row.backend, []).append(percent)
+            libraries += [percent] if line.row.kind == "library" else []
+    end = min(200, 1.1 * max(libraries))
     means = {
         name: statistic for name, values in shares.items() if (statistic := stats.geometric_mean(values))
     }
@@ -58,18 +75,21 @@ def ceiling(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure)
     marks = colours.marks(ordered, colours.BACKENDS)
     for y, name in enumerate(ordered):
         colour, subject = marks[name].light, name == summary.SUBJECT
-        ax.plot([0, means[name]], [y, y], color=colour, lw=3 if subject else 1.5)
-        ax.plot(shares[name], [y] * len(shares[name]), "o", color=colour, ms=3, alpha=0.55)
-        ax.plot(means[name], y, "o", color=colour, ms=8, zorder=4)
+        mean, *dots = (min(value, end) for value in (means[name], *shares[name]))
+        ax.plot([0, mean], [y, y], color=colour, lw=3 if subject else 1.5)
+        ax.plot(dots, [y] * len(dots), "o", color=colour, ms=3, alpha=0.55)
+        ax.plot(mean, y, "o", color=colour, ms=8, zorder=4)
         weight = "bold" if subject else "normal"
-        end = (max(shares[name]), y)
-        ax.annotate(f"{means[name]:.0f}", end, (8, 0), textcoords="offset points", va="center", weight=weight)
+        place = (max(mean, *dots), y)
+        ax.annotate(
+            f"{means[name]:.0f}", place, (8, 0), textcoords="offset points", va="center", weight=weight
+        )
     ax.axvline(100, color=colours.TEXT, lw=1, zorder=2)
     ax.set_yticks(range(len(ordered)), ordered)
     for label, name in zip(ax.get_yticklabels(), ordered, strict=True):
         label.set_color(marks[name].light)
         label.set_fontweight("bold" if name == summary.SUBJECT else "normal")
-    ax.set_xlim(0, 1.14 * max([100, *(value for values in shares.values() for value in values)]))
+    ax.set_xlim(0, 1.14 * end)
     ax.grid(visible=False, axis="y")
 
 
@@ -128,6 +148,7 @@ def _label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> No
             overlap = max(0.0, LABEL_GAP - (heights[i + 1] - heights[i]))
             heights[i] -= overlap / 2
             heights[i + 1] += overlap / 2
+        heights[-1:] = [min(height, 1.0) for height in heights[-1:]]
     for height, (_, x, y, text, colour) in zip(heights, places, strict=True):
         ax.annotate(
             text,

@@ -152,7 +152,8 @@ def _ceiling(shown: Iterable[summary.Block]) -> Plot:
         name="ceiling",
         title="Share of the ceiling, uncompressed",
         note=f"100 % is {stats.CEILING}: the same bytes, one plain file per chunk, in the same run. "
-        "Small dots are the cases, the large one with the number is their geometric mean.",
+        "Small dots are the cases, the large one with the number is their geometric mean; what is beyond the "
+        "axis is drawn at its end.",
         panels=tuple(
             Panel(
                 title=f"{summary.MEANING[m]}, % of {stats.CEILING}",

@@ -106,7 +106,7 @@ class Mean:
     ahead: int
     """How many of them are 1 or more."""
     percent: float | None
-    """Geometric mean of the subject's % of the ceiling."""
+    """Geometric mean of the subject's % of the ceiling; None with a codec, whose work the ceiling lacks."""
 
 
 def blocks(bundle: Bundle) -> tuple[Block, ...]:
@@ -151,13 +151,15 @@ def means(shown: Iterable[Block]) -> dict[stats.Measure, Mean]:
 def _mean(kept: Sequence[Block], measure: stats.Measure) -> Mean:
     ratios = [block.leads[measure].ratio for block in kept if measure in block.leads]
     lines = [line for block in kept if (line := block.line(SUBJECT)) and line.row.ranked]
+    shares = [line.cells[measure].percent for line in lines if measure in line.cells]
+    plain = all(block.case.codec == "none" for block in kept)
     return Mean(
         lead=stats.geometric_mean(ratios),
         least=min(ratios, default=None),
         most=max(ratios, default=None),
         cases=len(ratios),
         ahead=sum(ratio >= 1 for ratio in ratios),
-        percent=stats.geometric_mean(line.cells[measure].percent for line in lines if measure in line.cells),
+        percent=stats.geometric_mean(shares) if plain else None,
     )
 
 
