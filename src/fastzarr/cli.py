@@ -1,6 +1,7 @@
 """The command `fastzarr`."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -201,20 +202,25 @@ def _sources(
 
 
 def _run_with_progress(plan: runner.Plan, saved: Path) -> results.Bundle:
-    """Run `plan`, with a bar on stderr, and save to `saved` after each backend's run."""
-    bar = ProgressBar(
-        BarColumn(20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.description}"),
-        console=Console(stderr=True),
-        transient=True,
-    )
-    with bar:
+    """Run `plan` and save to `saved` after each backend's run; KeyboardInterrupt for SIGTERM too.
+
+    Progress goes to stderr: a bar, or a line per case where that is no terminal.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    console = Console(stderr=True)
+    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with ProgressBar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("")
+        case = ""
 
         def progress(state: runner.Progress) -> None:
-            bar.update(task, completed=state.done, total=state.total, description=state.doing)
+            nonlocal case
+            bar.update(
+                task, completed=state.done, total=state.total, description=f"{state.case}: {state.turn}"
+            )
+            if state.case != case and not console.is_terminal:
+                click.echo(f"{state.done}/{state.total} {state.case}", err=True)
+            case = state.case
 
         return runner.run(plan, lambda bundle: results.save(bundle, saved), progress)
 

@@ -1,8 +1,11 @@
 """The command `fastzarr bench`."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,11 @@ from fastzarr import cli
 from fastzarr.bench import results, runner
 
 SMALL = ("--sizes", "8,8,4,3", "--codecs", "none", "--backends", "raw,raw-chunks", "--zarr-format", "3")
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
 
 
 def invoke(*arguments: object, env: dict[str, str] | None = None) -> Result:
@@ -131,6 +139,26 @@ def test_an_interrupt_leaves_with_130(tmp_path: Path, monkeypatch: pytest.Monkey
     assert result.exit_code == 130
     assert f"Interrupted. What was measured until then is in {tmp_path}" in " ".join(result.stderr.split())
     assert not saved(tmp_path).complete
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_leaves_valid_results_and_nothing_else(number: signal.Signals, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "fastzarr.cli", "bench", "sequential", *SMALL, "--repeats", "100000"]
+    where = ["--dir", str(tmp_path), "--out", str(tmp_path / "out")]
+    process = subprocess.Popen([*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "out" / "sequential.json").exists() or not any(
+        r.samples for r in saved(tmp_path).rows
+    ):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    process.send_signal(number)
+    _, stderr = process.communicate(timeout=60)
+    assert process.returncode == 130, stderr
+    assert "Interrupted. What was measured until then is in" in stderr
+    assert not saved(tmp_path).complete
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_report_of_saved_results(tmp_path: Path) -> None:

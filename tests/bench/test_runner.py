@@ -1,5 +1,6 @@
 """The runner, with backends that take as long as they are told on a clock of their own."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,11 @@ from fastzarr.bench.errors import BenchmarkError
 from fastzarr.bench.results import Bundle, Row
 
 MakeBackend = Callable[..., FakeBackend]
+
+
+@pytest.fixture(autouse=True)
+def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "fsync", lambda file: None)
 
 
 @pytest.fixture

@@ -156,7 +156,8 @@ class Row:
     verified_by: str | None
     """The other reader that read the stored array back, equal to the byte."""
     peak_memory_bytes: int | None
-    """Most resident memory above the level before, in the warm-up; None where it cannot be measured."""
+    """Most resident memory above the level before, mapped files included, in the warm-up; None where the
+    operating system does not tell."""
     samples: tuple[Sample, ...]
     """Every sample, in the order taken."""
 

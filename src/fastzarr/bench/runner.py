@@ -5,6 +5,7 @@ once as a warm-up, where what they stored and read is verified, and then once pe
 backends is random within each repeat, so that a slow spell of the machine falls on all of them alike.
 """
 
+import gc
 import random
 import shutil
 import tempfile
@@ -66,8 +67,10 @@ class Progress:
     """Runs of a backend done, warm-ups included."""
     total: int
     """Runs of a backend in all."""
-    doing: str
-    """What runs now."""
+    case: str
+    """Name of the case, or that its data are being made."""
+    turn: str
+    """Backend and repeat; empty between them."""
 
 
 def run(
@@ -125,12 +128,16 @@ class _Run:
                     self._cases_begun += 1
             self._bundle = replace(self._bundle, complete=True)
         finally:
+            gc.unfreeze()
             shutil.rmtree(self._scratch)
             self._save(self._bundle)
         return self._bundle
 
     def _run_case(self, case: Case, record: CaseRecord, steps: NDArray[Any], out: NDArray[Any]) -> None:
         rows = {b.name: row for b in self._plan.backends if (row := self._admit(b, case, record))}
+        # Every run begins with a garbage collection; it need not look at the modules loaded by now.
+        gc.collect()
+        gc.freeze()
         earlier = self._bundle.rows
         self._put(earlier, rows)
         done = len(self._plan.backends) - sum(row.status in ("ok", "unequal") for row in rows.values())
@@ -139,8 +146,8 @@ class _Run:
             order = [b for b in self._plan.backends if rows[b.name].status in ("ok", "unequal")]
             self._random.shuffle(order)
             for position, backend in enumerate(order):
-                turn = f"{repeat}/{self._plan.repeats}" if repeat else "warm-up"
-                self._progress(self._state(done, f"{record.name}  {backend.name}  {turn}"))
+                turn = f"{repeat} of {self._plan.repeats}" if repeat else "warm-up"
+                self._progress(self._state(done, record.name, f"{backend.name}, {turn}"))
                 row = rows[backend.name]
                 try:
                     if repeat == 0:
@@ -247,12 +254,13 @@ class _Run:
             load_average=load,
         )
 
-    def _state(self, done_in_case: int, doing: str) -> Progress:
+    def _state(self, done_in_case: int, case: str, turn: str = "") -> Progress:
         cases_in_all = len(self._plan.sources) * len(self._plan.zarr_formats) * len(self._plan.codecs)
         return Progress(
             done=self._cases_begun * self._runs_per_case + done_in_case,
             total=cases_in_all * self._runs_per_case,
-            doing=doing,
+            case=case,
+            turn=turn,
         )
 
 
