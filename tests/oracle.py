@@ -2,7 +2,7 @@
 
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,13 @@ DATA_TYPES = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "float32", "float64", "complex64", "complex128"),
 )
+
+DTYPES = tuple(
+    np.dtype(name).newbyteorder(order)
+    for name in DATA_TYPES
+    for order in ("<>" if np.dtype(name).itemsize > 1 else "|")
+)
+"""All data types, in both byte orders where there are two."""
 
 Call = Callable[[ModuleType, Any], object]
 """Something to do with either library (`zarr` or `fastzarr`) and a store."""
@@ -96,11 +103,3 @@ def values(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> NDArray[Any]:
         parts[: len(special)] = special[: len(parts)]
         flat = parts.view(native)
     return flat.reshape(shape).astype(dtype)
-
-
-def data_types_of_both_orders() -> Iterator[np.dtype[Any]]:
-    for name in DATA_TYPES:
-        dtype = np.dtype(name)
-        yield dtype
-        if dtype.itemsize > 1:
-            yield dtype.newbyteorder(">")
