@@ -24,7 +24,7 @@ LAYOUTS: list[tuple[tuple[int, ...], tuple[int, ...], str]] = [
     ((0, 3), (2, 2), "C"),
     ((), (), "C"),
 ]
-"""Shape, chunks and order of elements in a chunk: edge chunks, chunks beyond the shape, no elements, no dimensions."""
+"""Shape, chunks, order in a chunk: edge chunks, chunks beyond the shape, no elements, no dimensions."""
 
 BLOSC = {"cname": "lz4", "clevel": 5, "blocksize": 0}
 CODECS: dict[tuple[int, str], Any] = {
@@ -58,10 +58,8 @@ def arguments(
 ) -> dict[str, Any]:
     """Of `create_array`, for either library; in v3 the byte order is the serializer's."""
     shape, chunks, order = layout
-    given: dict[str, Any] = {
-        **{"shape": shape, "chunks": chunks, "dtype": dtype, "zarr_format": zarr_format},
-        "compressors": CODECS[zarr_format, codec],
-    }
+    given = {"shape": shape, "chunks": chunks, "dtype": dtype, "zarr_format": zarr_format}
+    given["compressors"] = CODECS[zarr_format, codec]
     if zarr_format == 2:
         return given | {"order": order}
     if order == "F":
