@@ -6,9 +6,7 @@ Nothing outside the root is read or written, also where a link leads there.
 
 import itertools
 import os
-import shutil
 from collections.abc import Hashable, Iterator
-from pathlib import Path
 from typing import Literal, Self, get_args
 
 from fastzarr.errors import KeyNameError
@@ -24,7 +22,7 @@ _OPEN_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY",
 _OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _BEYOND = bytearray(1)
 """Where a read into given memory puts the byte that would be too many, so that one call tells."""
-_DESCRIPTORS = "/proc/self/fd/" if Path("/proc/self/fd").is_dir() else None
+_DESCRIPTORS = "/proc/self/fd/" if os.path.isdir("/proc/self/fd") else None
 
 
 class LocalStore:
@@ -39,10 +37,10 @@ class LocalStore:
     ) -> None:
         if durability not in get_args(Durability):
             raise ValueError(f"durability: got {durability!r}, expected one of {get_args(Durability)}")
-        self.root = Path(os.path.abspath(root))  # noqa: PTH100 (Path.resolve would follow links)
+        self.root = os.path.abspath(root)
         self.read_only = read_only
         self.durability: Durability = durability
-        self._prefix = os.path.join(str(self.root), "")
+        self._prefix = os.path.join(self.root, "")
         self._inside = os.path.join(os.path.realpath(self.root), "")
         self._known: set[str] = set()
 
@@ -50,7 +48,7 @@ class LocalStore:
         return f"file://{self.root}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _restore, (str(self.root), self.read_only, self.durability)
+        return _restore, (self.root, self.read_only, self.durability)
 
     @property
     def identity(self) -> Hashable:
@@ -104,19 +102,24 @@ class LocalStore:
         try:
             file = os.open(partial, _OPEN_WRITE, 0o666)
         except FileNotFoundError:
+            self._known.discard(directory)
             self._make_directory(directory)
             file = os.open(partial, _OPEN_WRITE, 0o666)
         try:
             try:
-                self._require_inside(file, key, partial)
-                _write(file, data)
+                if directory not in self._known:
+                    self._require_inside(file, key, partial)
+                    self._remember(directory)
+                written = os.write(file, data)
+                if written < len(data):
+                    _write(file, memoryview(data)[written:])
                 if self.durability != "none":
                     os.fsync(file)
             finally:
                 os.close(file)
-            os.replace(partial, path)  # noqa: PTH105 (a Path costs as much as the call)
+            os.replace(partial, path)
         except BaseException as error:
-            os.unlink(partial)  # noqa: PTH108
+            os.unlink(partial)
             if isinstance(error, OSError) and error.filename is None:
                 raise type(error)(error.errno, f"{error.strerror} while writing key {key!r}", path) from error
             raise
@@ -132,7 +135,7 @@ class LocalStore:
             return
         self._require_real(os.path.realpath(directory), key)
         try:
-            os.unlink(path)  # noqa: PTH108
+            os.unlink(path)
         except FileNotFoundError:
             return
         if self.durability == "full":
@@ -147,14 +150,16 @@ class LocalStore:
         if not os.path.isdir(directory):
             return
         self._require_real(os.path.realpath(directory), prefix)
+        from shutil import rmtree
+
         with os.scandir(directory) as entries:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
+                    rmtree(entry.path)
                 else:
-                    os.unlink(entry.path)  # noqa: PTH108
+                    os.unlink(entry.path)
         if prefix:
-            os.rmdir(directory)  # noqa: PTH106
+            os.rmdir(directory)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         """All keys that begin with `prefix`; unfinished files are no keys."""
@@ -169,7 +174,7 @@ class LocalStore:
         check_prefix(prefix)
         directory = self._prefix + prefix
         try:
-            names = os.listdir(directory)  # noqa: PTH208
+            names = os.listdir(directory)
         except (FileNotFoundError, NotADirectoryError):
             return iter(())
         self._require_real(os.path.realpath(directory), prefix)
@@ -194,7 +199,7 @@ class LocalStore:
 
     def _require_inside(self, file: int, key: str, path: str) -> None:
         """Raise `KeyNameError` unless the open file lies below the root, links resolved."""
-        real = os.readlink(f"{_DESCRIPTORS}{file}") if _DESCRIPTORS else os.path.realpath(path)  # noqa: PTH115
+        real = os.readlink(f"{_DESCRIPTORS}{file}") if _DESCRIPTORS else os.path.realpath(path)
         if not real.startswith(self._inside):
             self._require_real(real, key)
 
@@ -212,11 +217,9 @@ class LocalStore:
                 break
             missing.append(directory)
             directory = directory.rpartition("/")[0]
-        if len(self._known) > _KNOWN_DIRECTORIES:
-            self._known = {directory}
         for made in reversed(missing):
             try:
-                os.mkdir(made)  # noqa: PTH102
+                os.mkdir(made)
             except FileExistsError:
                 self._require_real(os.path.realpath(made), made[len(self._prefix) :])
             except FileNotFoundError:
@@ -225,7 +228,13 @@ class LocalStore:
             else:
                 if self.durability == "full":
                     _sync_directory(made.rpartition("/")[0])
-            self._known.add(made)
+            self._remember(made)
+
+    def _remember(self, directory: str) -> None:
+        """Note that a directory is there and inside the root, among a bounded number of the latest."""
+        if len(self._known) >= _KNOWN_DIRECTORIES:
+            self._known.clear()
+        self._known.add(directory)
 
 
 def _restore(root: str, read_only: bool, durability: Durability) -> LocalStore:
@@ -243,10 +252,9 @@ def _fill(file: int, out: memoryview) -> int:
     return found
 
 
-def _write(file: int, data: Buffer) -> None:
-    written = os.write(file, data)
-    while written < len(data):
-        written += os.write(file, memoryview(data)[written:])
+def _write(file: int, data: memoryview) -> None:
+    while data:
+        data = data[os.write(file, data) :]
 
 
 def _sync_directory(directory: str) -> None:
