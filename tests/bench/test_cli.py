@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fastzarr import cli
-from fastzarr.bench import results, runner
+from fastzarr.bench import report, results, runner
 
 SMALL = ("--sizes", "8,8,4,3", "--codecs", "none", "--backends", "raw,raw-chunks", "--zarr-format", "3")
 
@@ -22,6 +22,11 @@ SMALL = ("--sizes", "8,8,4,3", "--codecs", "none", "--backends", "raw,raw-chunks
 @pytest.fixture(autouse=True)
 def no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fsync", lambda file: None)
+
+
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(report, "render", lambda saved, out: [])
 
 
 def invoke(*arguments: object, env: dict[str, str] | None = None) -> Result:
@@ -51,12 +56,14 @@ def test_a_run_leaves_results_and_says_where(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_json_is_all_there_is_on_stdout(tmp_path: Path) -> None:
     result = sequential(tmp_path, *SMALL, "--json")
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout) == json.loads((tmp_path / "out" / "sequential.json").read_text())
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_the_environment_gives_defaults_and_flags_override_them(tmp_path: Path) -> None:
     env = {
         "ZS_SIZES": "8,8,4,3;16,8,4,3",
@@ -78,6 +85,7 @@ def test_the_environment_gives_defaults_and_flags_override_them(tmp_path: Path) 
     assert (arguments["backends"], arguments["keepbits"]) == (["raw", "mmap"], 23)
 
 
+@pytest.mark.usefixtures("no_plots")
 def test_input_replaces_the_synthetic_field(tmp_path: Path) -> None:
     np.save(tmp_path / "sst.npy", np.ones((3, 4, 5)))
     result = sequential(tmp_path, *SMALL[2:], "--input", tmp_path / "sst.npy", "--repeats", 1)

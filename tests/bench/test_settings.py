@@ -6,8 +6,24 @@ from typing import Any
 import pytest
 
 from fastzarr.bench import settings
-from fastzarr.bench.backends.registry import BACKENDS
+from fastzarr.bench.backends.registry import BACKENDS, OWN_SYNC, READERS
 from fastzarr.bench.errors import BenchmarkError
+
+
+def test_every_contender_is_registered_under_its_name() -> None:
+    assert list(BACKENDS) == [
+        "raw", "raw-chunks", "mmap", "fastzarr", "zarr", "zarr-fused", "zarrs",
+        "tensorstore", "tensorstore-sync", "zarrista", "z5py", "acquire-zarr",
+    ]  # fmt: skip
+    assert all(name == backend.name for name, backend in BACKENDS.items())
+    assert {*READERS, *OWN_SYNC} <= set(BACKENDS)
+
+
+def test_defaults_are_what_their_text_would_give() -> None:
+    assert settings.codecs("none,zstd:3,blosc:5,zlib:5") == settings.CODECS
+    assert [nx * ny * nz * 4 // 2**10 for nx, ny, nz, _ in settings.SIZES] == [
+        256, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 65536,
+    ]  # fmt: skip
 
 
 def test_sizes() -> None:
