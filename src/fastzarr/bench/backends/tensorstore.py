@@ -57,7 +57,7 @@ class TensorStore:
     """TensorStore with or without its sync of every file.
 
     Writes: TensorStore answers a write with a future, so a step is waited for some steps later and the cores
-    store different steps at the same time: on 2 cores 1.3 to 1.6 times as fast as one after the other
+    store different steps at the same time: on 2 free cores 1.3 to 1.6 times as fast as in turn
     without a codec, 1.6 to 2.0 with zstd. It refers to the caller's data instead of copying them, which the
     workload allows, as each step has memory of its own: 1.05 to 1.2 times as fast. A file is renamed into
     place under a lock, as is the default; without the lock is as fast (1.0), writing in place
