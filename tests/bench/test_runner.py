@@ -214,6 +214,15 @@ def test_a_missing_backend_is_skipped_with_its_reason(execute: Any, fake: MakeBa
     assert (row.status, row.reason, row.samples) == ("skipped", "a is not installed: pip install a", ())
 
 
+def test_a_backend_that_cannot_even_be_asked_is_a_row(execute: Any, fake: MakeBackend) -> None:
+    class Broken(FakeBackend):
+        def unavailable(self) -> str | None:
+            raise ImportError("undefined symbol")
+
+    row = only_row(execute(Broken(name="broken", clock=FakeClock(), log=[])))
+    assert (row.status, row.reason) == ("failed", "ImportError: undefined symbol")
+
+
 def test_write_only(execute: Any, fake: MakeBackend) -> None:
     row = only_row(execute(fake("a", writes_only=True)))
     assert (row.status, row.verified_by) == ("ok", "judge")

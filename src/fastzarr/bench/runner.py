@@ -89,6 +89,8 @@ def run(
 
 
 class _Run:
+    """One run of a plan: what was measured so far, and how far it is."""
+
     def __init__(
         self, plan: Plan, save: Callable[[Bundle], None], progress: Callable[[Progress], None], clock: Clock
     ) -> None:
@@ -115,23 +117,25 @@ class _Run:
         )
 
     def run(self) -> Bundle:
-        self._scratch = Path(tempfile.mkdtemp(prefix="fastzarr-bench-", dir=self._plan.directory))
         try:
-            for source in self._plan.sources:
-                self._progress(self._state(0, f"making {source.name} {source.shape}"))
-                steps = source.load()
-                out = np.zeros_like(steps[0])
-                out.fill(1)
-                for case, record in cases(source, self._plan.zarr_formats, self._plan.codecs):
-                    self._bundle = replace(self._bundle, cases=(*self._bundle.cases, record))
-                    self._run_case(case, record, steps, out)
-                    self._cases_begun += 1
+            with tempfile.TemporaryDirectory(prefix="fastzarr-bench-", dir=self._plan.directory) as scratch:
+                self._scratch = Path(scratch)
+                for source in self._plan.sources:
+                    self._run_source(source)
             self._bundle = replace(self._bundle, complete=True)
         finally:
             gc.unfreeze()
-            shutil.rmtree(self._scratch)
             self._save(self._bundle)
         return self._bundle
+
+    def _run_source(self, source: Source) -> None:
+        self._progress(self._state(0, f"making {source.name} {source.shape}"))
+        steps = source.load()
+        out = np.ones_like(steps[0])
+        for case, record in cases(source, self._plan.zarr_formats, self._plan.codecs):
+            self._bundle = replace(self._bundle, cases=(*self._bundle.cases, record))
+            self._run_case(case, record, steps, out)
+            self._cases_begun += 1
 
     def _run_case(self, case: Case, record: CaseRecord, steps: NDArray[Any], out: NDArray[Any]) -> None:
         rows = {b.name: row for b in self._plan.backends if (row := self._admit(b, case, record))}
@@ -183,10 +187,10 @@ class _Run:
             peak_memory_bytes=None,
             samples=(),
         )
-        missing = backend.unavailable() or backend.unsupported(case)
-        if missing:
-            return replace(row, status="skipped", reason=missing)
         try:
+            missing = backend.unavailable() or backend.unsupported(case)
+            if missing:
+                return replace(row, status="skipped", reason=missing)
             reasons = self._pass_gate(backend, case)
         except BaseException as error:
             return _failed(row, error)
