@@ -1,7 +1,7 @@
 """Plans to bytes and back: fetch, decode, scatter; gather, encode, store.
 
-Owns the thread pool and the locks. A single chunk is handled on the caller's thread; more than one by the caller
-and the pool together, each thread taking the next projection of the plan.
+Owns the thread pool and the locks. A single chunk is handled on the caller's thread; more than one by the
+caller and the pool together, each thread taking the next projection of the plan.
 """
 
 import os

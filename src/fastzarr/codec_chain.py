@@ -2,8 +2,8 @@
 
 Life of a chunk, writing:
 1. each array→array codec gives a view of the chunk (`transpose`);
-2. the array→bytes codec names the stored dtype; where the view's memory already is what is stored, that memory
-   is passed on, else one contiguous copy is made;
+2. the array→bytes codec names the stored dtype; where the view's memory already is what is stored, that
+   memory is passed on, else one contiguous copy is made;
 3. each bytes→bytes codec encodes.
 Reading goes the other way, and decodes into the caller's chunk where its memory has the stored layout.
 """
@@ -38,9 +38,7 @@ class PreparedChain:
             names = [codec.name for codec in codecs]
             raise MetadataError(
                 "codecs",
-                [
-                    f"got {names}, expected array→array codecs, then one array→bytes codec, then bytes→bytes codecs"
-                ],
+                [f"got {names}, expected array→array codecs, one array→bytes codec, bytes→bytes codecs"],
             )
         self.array_codecs: list[ArrayArrayCodec] = []
         self.bytes_codecs: list[BytesBytesCodec] = []

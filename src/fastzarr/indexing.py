@@ -38,7 +38,7 @@ class Projection(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """The shape of a selection, and how it relates to NumPy's, which has no dimensions taken by an integer."""
+    """The shape of a selection, and how it relates to NumPy's, without the dimensions taken by an integer."""
 
     shape: tuple[int, ...]
     """Shape of the selection, with dimensions taken by an integer kept as 1."""
@@ -178,13 +178,13 @@ class _Dimension:
             coord,
             slice(first - begin, end, self._step),
             slice(done, done + taken),
-            taken == chunk or taken == inside,
+            taken in (chunk, inside),
             inside < chunk,
         )
 
 
 class _Index:
-    """One element along one dimension, and the chunk it lies in; as a `_Dimension` of length 1, made faster."""
+    """One element along one dimension, and the chunk it lies in: a `_Dimension` of length 1, made faster."""
 
     __slots__ = ("first",)
     length = 1

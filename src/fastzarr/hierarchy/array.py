@@ -32,8 +32,8 @@ class ArrayConfig:
 class Array:
     """An array in a store. Made by `create_array`, `open_array` and `open`.
 
-    Safe to share between threads; pickles with its store. Writers of parts of the same chunk in one process don't
-    lose each other's data; across processes, writers must write distinct chunks.
+    Safe to share between threads; pickles with its store. Writers of parts of the same chunk in one process
+    don't lose each other's data; across processes, writers must write distinct chunks.
     """
 
     def __init__(self, store: Store, path: str, metadata: ArrayMetadata, config: ArrayConfig) -> None:
@@ -200,7 +200,8 @@ class Array:
     def __getitem__(self, selection: BasicSelection) -> Any:
         """Selected elements as a new NumPy array; a NumPy scalar where no dimension is left.
 
-        `selection`: integers, slices with steps of 1 or more, one `...`. Raises `SelectionError` and `ChunkError`.
+        `selection`: integers, slices with steps of 1 or more, one `...`. Raises `SelectionError` and
+        `ChunkError`.
         """
         plan = self._grid.plan(selection)
         out = np.empty(plan.layout.shape, self.dtype, self.order)
@@ -211,8 +212,8 @@ class Array:
         """Fill `out` with the selected elements, without a copy where its layout allows.
 
         `out` is writable, has the shape of `array[selection]`, the array's dtype, any strides, and no element
-        twice; else `BufferMismatchError`. Raises `SelectionError` and `ChunkError` too; after an error `out` may be
-        filled in part.
+        twice; else `BufferMismatchError`. Raises `SelectionError` and `ChunkError` too; after an error `out`
+        may be filled in part.
         """
         plan = self._grid.plan(selection)
         if (
@@ -225,10 +226,10 @@ class Array:
         self._io.read(plan, out[plan.layout.expand])
 
     def __setitem__(self, selection: BasicSelection, value: object) -> None:
-        """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy's assignment does.
+        """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy assigns.
 
-        Raises `SelectionError`, `BufferMismatchError`, `ReadOnlyError` and, for a partly written chunk that can't be
-        decoded, `ChunkError`.
+        Raises `SelectionError`, `BufferMismatchError`, `ReadOnlyError` and, for a partly written chunk that
+        can't be decoded, `ChunkError`.
         """
         self._require_writable()
         plan = self._grid.plan(selection)
@@ -237,8 +238,9 @@ class Array:
             try:
                 given = np.broadcast_to(given, plan.layout.result_shape)
             except ValueError as error:
+                expected = f"one that broadcasts to {plan.layout.result_shape}"
                 raise BufferMismatchError(
-                    f"got a value of shape {given.shape}, expected one that broadcasts to {plan.layout.result_shape}"
+                    f"got a value of shape {given.shape}, expected {expected}"
                 ) from error
         self._io.write(plan, np.asarray(given)[plan.layout.expand])
 

@@ -28,8 +28,8 @@ _DESCRIPTORS = "/proc/self/fd/" if os.path.isdir("/proc/self/fd") else None
 class LocalStore:
     """Objects as files below `root`.
 
-    `durability` says what `set` waits for: `"none"` nothing, the operating system writes when it likes; `"files"`
-    the file's content (`fsync` before the rename); `"full"` also the directories that name it.
+    `durability` says what `set` waits for: `"none"` nothing, the operating system writes when it likes;
+    `"files"` the file's content (`fsync` before the rename); `"full"` also the directories that name it.
     """
 
     def __init__(
