@@ -137,7 +137,7 @@ class _FillPattern:
 
     def __init__(self, fill: np.generic, dtype: np.dtype[Any], ndim: int) -> None:
         pattern = np.array([fill], dtype)
-        self._bytes = pattern.tobytes()
+        self._bytes = pattern[0].tobytes()
         self._first = (0,) * ndim
         self._last = (-1,) * ndim
         bits = np.dtype(f"u{min(dtype.itemsize, 8)}")
@@ -154,7 +154,7 @@ class _FillPattern:
         return all(self._equal(flat[at : at + self._block]) for at in range(0, flat.size, self._block))
 
     def _equal(self, flat: NDArray[Any]) -> bool:
-        bits = flat.view(self._bits)
+        bits = np.ascontiguousarray(flat).view(self._bits)
         if self._parts > 1:
             bits = bits.reshape(-1, self._parts)
         return bool((bits == self._pattern).all())

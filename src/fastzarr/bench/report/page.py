@@ -87,7 +87,6 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
         subject=summary.SUBJECT,
         ceiling=stats.CEILING,
         on_dark=colours.ON_DARK,
-        marks=colours.marks((row.backend for row in bundle.rows), colours.BACKENDS),
     )
 
 
