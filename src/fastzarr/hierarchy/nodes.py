@@ -24,7 +24,7 @@ def read_document(store: ReadableStore, document_key: str) -> dict[str, Any] | N
     where = f"{store}/{document_key}"
     try:
         document = json.loads(bytes(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise MetadataError(where, [f"got invalid JSON: {error}"]) from error
     if not isinstance(document, dict):
         raise MetadataError(where, [f"got {type(document).__name__}, expected an object"])

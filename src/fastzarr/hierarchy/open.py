@@ -3,11 +3,12 @@
 import os
 from typing import Any, Literal, get_args
 
-from fastzarr.errors import ArrayNotFoundError, NodeExistsError, ReadOnlyError
+from fastzarr.errors import ArrayNotFoundError, MetadataError, NodeExistsError, ReadOnlyError
 from fastzarr.hierarchy import nodes
-from fastzarr.hierarchy.array import Array
+from fastzarr.hierarchy.array import Array, ArrayConfig
 from fastzarr.hierarchy.create import ConfigLike, create, parse_config
-from fastzarr.metadata.model import ZarrFormat
+from fastzarr.metadata import v2, v3
+from fastzarr.metadata.model import ArrayMetadata, ZarrFormat
 from fastzarr.stores.base import Store
 from fastzarr.stores.registry import StoreLike, normalize_path, open_store
 
@@ -52,7 +53,7 @@ def open_array(
     if mode != "w":
         metadata = nodes.read_array(opened, node_path, zarr_format)
         if metadata is not None:
-            return Array(opened, node_path, metadata, parse_config(config))
+            return _array(opened, node_path, metadata, parse_config(config))
         if mode in (None, "r", "r+") or "shape" not in kwargs:
             raise ArrayNotFoundError(_not_found(opened, node_path, zarr_format, mode))
     elif "shape" not in kwargs:
@@ -87,6 +88,16 @@ def open(  # noqa: A001
         config=config,
         **kwargs,
     )
+
+
+def _array(store: Store, path: str, metadata: ArrayMetadata, config: ArrayConfig) -> Array:
+    """The array, where its codecs are known and fit; errors of codecs get the name of the document."""
+    try:
+        return Array(store, path, metadata, config)
+    except MetadataError as error:
+        document_key = nodes.key(path, v3.DOCUMENT if metadata.zarr_format == 3 else v2.DOCUMENT)
+        problems = [f"{error.where}: {problem}" for problem in error.problems]
+        raise type(error)(f"{store}/{document_key}", problems) from error
 
 
 def _is_used(store: Store, path: str) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 
 from fastzarr import data_types
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding, Separator
-from fastzarr.errors import MetadataError
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, Problems
 
 DOCUMENT = ".zarray"
@@ -98,6 +97,11 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     separator = document.get("dimension_separator", ".")
     if separator not in (".", "/"):
         problems.add("dimension_separator", separator, "'.' or '/'")
+    compressor = document["compressor"]
+    if compressor is not None and not (
+        isinstance(compressor, dict) and isinstance(compressor.get("id"), str)
+    ):
+        problems.add("compressor", compressor, "null or an object with an id")
     problems.raise_if_any()
     assert shape is not None
     assert chunks is not None
@@ -108,7 +112,7 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
         chunks=chunks,
         chunk_key_encoding=ChunkKeyEncoding(name="v2", separator=separator),
         fill_value=fill_value,
-        codecs=_codec_chain(dtype, order, len(shape), document["compressor"], where),
+        codecs=_codec_chain(dtype, order, len(shape), compressor),
         order=order,
         dimension_names=None,
         attributes=attributes,
@@ -117,7 +121,7 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
 
 
 def _codec_chain(
-    dtype: np.dtype[Any], order: MemoryOrder, ndim: int, compressor: object, where: str
+    dtype: np.dtype[Any], order: MemoryOrder, ndim: int, compressor: dict[str, Any] | None
 ) -> tuple[CodecConfig, ...]:
     chain = []
     if order == "F" and ndim > 1:
@@ -126,10 +130,6 @@ def _codec_chain(
     configuration = {"endian": endian} if dtype.itemsize > 1 else {}
     chain.append(CodecConfig(name="bytes", configuration=configuration))
     if compressor is not None:
-        if not isinstance(compressor, dict) or not isinstance(compressor.get("id"), str):
-            raise MetadataError(
-                where, [f"compressor: got {compressor!r}, expected null or an object with an id"]
-            )
         chain.append(_compressor_codec(complete_compressor(compressor), dtype.itemsize))
     return tuple(chain)
 

@@ -114,7 +114,11 @@ def _parse_grid(grid: object, shape: tuple[int, ...] | None, problems: Problems)
     if not isinstance(grid, dict) or grid.get("name") != "regular":
         problems.add("chunk_grid", grid, "the name 'regular' with a chunk_shape")
         return None
-    chunks = problems.sizes(grid.get("configuration") or {}, "chunk_shape", 1)
+    configuration = grid.get("configuration")
+    if not isinstance(configuration, dict):
+        problems.add("configuration of chunk_grid", configuration, "an object with a chunk_shape")
+        return None
+    chunks = problems.sizes(configuration, "chunk_shape", 1)
     if chunks is not None and shape is not None and len(chunks) != len(shape):
         problems.add("chunk_shape", list(chunks), f"{len(shape)} sizes, one for each dimension")
     return chunks
