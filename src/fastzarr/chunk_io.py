@@ -26,7 +26,7 @@ THREADS_VARIABLE = "FASTZARR_THREADS"
 _LOCK_COUNT = 64
 _FILL_BLOCK_BYTES = 1 << 18
 
-_locks = [threading.Lock() for _ in range(_LOCK_COUNT)]
+_locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
 _pool: "tuple[ThreadPoolExecutor, int] | None" = None
 
 
@@ -128,7 +128,7 @@ class ChunkIO:
             data: Buffer = self._chain.encode(chunk)
             self._store.set(key, data)
 
-    def _lock(self, key: str) -> threading.Lock:
+    def _lock(self, key: str) -> threading.RLock:
         return _locks[hash((self._store.identity, key)) % _LOCK_COUNT]
 
 
@@ -226,7 +226,7 @@ def _forget_threads() -> None:
     """In a forked child: the pool's threads are gone, and locks may be held by threads that are gone."""
     global _pool, _locks
     _pool = None
-    _locks = [threading.Lock() for _ in range(_LOCK_COUNT)]
+    _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
 
 
 if hasattr(os, "register_at_fork"):

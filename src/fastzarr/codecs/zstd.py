@@ -1,7 +1,10 @@
 """The `zstd` codec.
 
-Source: zarr-extensions registry, "zstd". Compression goes through `zstandard`, whose contexts are kept per
-thread; decompression through numcodecs, which decodes into given memory and refuses an unfinished frame.
+Source: zarr-extensions registry, "zstd"; frames: RFC 8878, section 3.1.1.
+
+Two bindings serve, each where it is the faster one: `zstandard` keeps its contexts, which tells for small
+chunks (1.25 × at 64 KiB), and decodes into given memory 1.05 to 1.1 × as fast; numcodecs compresses large chunks
+1.04 to 1.08 × as fast, and decodes whatever is not one plain frame.
 """
 
 import threading
@@ -11,7 +14,19 @@ from typing import Any, ClassVar
 from fastzarr.codecs.base import Buffer, CodecBase, Kind, is_integer
 from fastzarr.errors import CodecError
 
-_compressors = threading.local()
+_LARGE = 1 << 20
+"""Bytes from which numcodecs compresses faster."""
+
+
+class _Contexts(threading.local):
+    """What each thread keeps."""
+
+    def __init__(self) -> None:
+        self.compressors: dict[ZstdCodec, Any] = {}
+        self.decompressor: Any = None
+
+
+_contexts = _Contexts()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,20 +47,51 @@ class ZstdCodec(CodecBase):
 
     def encode(self, data: Buffer) -> Buffer:
         """One frame with its content size."""
-        compressors: dict[Any, Any] = vars(_compressors)
-        compressor = compressors.get(self)
+        if len(data) >= _LARGE:
+            from numcodecs import zstd
+
+            return zstd.compress(data, self.level, self.checksum)  # type: ignore[no-any-return]
+        compressor = _contexts.compressors.get(self)
         if compressor is None:
             import zstandard
 
             compressor = zstandard.ZstdCompressor(level=self.level, write_checksum=self.checksum)
-            compressors[self] = compressor
-        return compressor.compress(data)
+            _contexts.compressors[self] = compressor
+        return compressor.compress(data)  # type: ignore[no-any-return]
 
     def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
-        """Content of all frames."""
+        """Content of all frames, which must be whole."""
+        import zstandard
         from numcodecs import zstd
 
         try:
-            return zstd.decompress(data, out)  # type: ignore[no-any-return]
-        except (RuntimeError, ValueError) as error:
+            if out is None or not _is_one_frame(data, len(out)):
+                return zstd.decompress(data, out)  # type: ignore[no-any-return]
+            if _contexts.decompressor is None:
+                _contexts.decompressor = zstandard.ZstdDecompressor()
+            decoded = _contexts.decompressor.stream_reader(data).readinto(out)
+        except (RuntimeError, ValueError, zstandard.ZstdError) as error:
             raise CodecError(str(error)) from error
+        if decoded != len(out):
+            raise CodecError(f"got {decoded} bytes, expected {len(out)}")
+        return out
+
+
+def _is_one_frame(data: Buffer, size: int) -> bool:
+    """Whether `data` is exactly one frame, to its last byte, whose header tells of `size` bytes of content.
+
+    Such a frame is decoded in one pass, which checks all of it; a stream would not miss the end of another.
+    """
+    import zstandard
+
+    parameters = zstandard.get_frame_parameters(data)
+    if parameters.content_size != size:
+        return False
+    at = zstandard.frame_header_size(data)
+    last = False
+    while not last and at + 3 <= len(data):
+        block = data[at] | data[at + 1] << 8 | data[at + 2] << 16
+        last = bool(block & 1)
+        repeated = block >> 1 & 3 == 1
+        at += 3 + (1 if repeated else block >> 3)
+    return last and at + 4 * parameters.has_checksum == len(data)
