@@ -3,8 +3,8 @@
 Source: zarr-extensions registry, "zstd"; frames: RFC 8878, section 3.1.1.
 
 Two bindings serve, each where it is the faster one: `zstandard` keeps its contexts, which tells for small
-chunks (1.25 × at 64 KiB), and decodes into given memory 1.05 to 1.1 × as fast; numcodecs compresses large chunks
-1.04 to 1.08 × as fast, and decodes whatever is not one plain frame.
+chunks (1.25 × at 64 KiB), and decodes into given memory 1.05 to 1.1 × as fast; numcodecs compresses large
+chunks 1.04 to 1.08 × as fast, and decodes whatever is not one plain frame.
 """
 
 import threading
@@ -57,7 +57,7 @@ class ZstdCodec(CodecBase):
 
             compressor = zstandard.ZstdCompressor(level=self.level, write_checksum=self.checksum)
             _contexts.compressors[self] = compressor
-        return compressor.compress(data)  # type: ignore[no-any-return]
+        return compressor.compress(data)
 
     def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
         """Content of all frames, which must be whole."""
