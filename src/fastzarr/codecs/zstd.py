@@ -16,6 +16,8 @@ from fastzarr.errors import CodecError
 
 _LARGE = 1 << 20
 """Bytes from which numcodecs compresses faster."""
+_UNKNOWN = -1
+"""What `zstandard` tells of a frame without content size."""
 
 
 class _Contexts(threading.local):
@@ -62,19 +64,33 @@ class ZstdCodec(CodecBase):
     def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
         """Content of all frames, which must be whole."""
         import zstandard
-        from numcodecs import zstd
 
         try:
-            if out is None or not _is_one_frame(data, len(out)):
-                return zstd.decompress(data, out)  # type: ignore[no-any-return]
-            if _contexts.decompressor is None:
-                _contexts.decompressor = zstandard.ZstdDecompressor()
-            decoded = _contexts.decompressor.stream_reader(data).readinto(out)
+            decoded = _decode(data, out)
         except (RuntimeError, ValueError, zstandard.ZstdError) as error:
             raise CodecError(str(error)) from error
-        if decoded != len(out):
-            raise CodecError(f"got {decoded} bytes, expected {len(out)}")
-        return out
+        if out is not None and len(decoded) != len(out):
+            raise CodecError(f"got {len(decoded)} bytes, expected {len(out)}")
+        return decoded
+
+
+def _decode(data: Buffer, out: memoryview | None) -> Buffer:
+    import zstandard
+    from numcodecs import zstd
+
+    if out is not None and _is_one_frame(data, len(out)):
+        if _contexts.decompressor is None:
+            _contexts.decompressor = zstandard.ZstdDecompressor()
+        decoded: int = _contexts.decompressor.stream_reader(data).readinto(out)
+        return out if decoded == len(out) else out[:decoded]
+    if out is not None:
+        first = zstandard.frame_content_size(data)
+        if first == _UNKNOWN:
+            return zstd.decompress(data, out)  # type: ignore[no-any-return]
+        if first > len(out):
+            raise ValueError(f"the frame's header tells of {first} bytes, expected {len(out)}")
+    # Frames with sizes go into memory of their own: numcodecs doesn't tell when they fill a part of `out` only.
+    return zstd.decompress(data)  # type: ignore[no-any-return]
 
 
 def _is_one_frame(data: Buffer, size: int) -> bool:
