@@ -89,7 +89,7 @@ def _decode(data: Buffer, out: memoryview | None) -> Buffer:
             return zstd.decompress(data, out)  # type: ignore[no-any-return]
         if first > len(out):
             raise ValueError(f"the frame's header tells of {first} bytes, expected {len(out)}")
-    # Frames with sizes go into memory of their own: numcodecs doesn't tell when they fill a part of `out` only.
+    # Into memory of their own: numcodecs doesn't tell when frames with sizes fill only a part of `out`.
     return zstd.decompress(data)  # type: ignore[no-any-return]
 
 
