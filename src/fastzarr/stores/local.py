@@ -42,7 +42,7 @@ class LocalStore:
         self.durability: Durability = durability
         self._prefix = os.path.join(self.root, "")
         self._inside = os.path.join(os.path.realpath(self.root), "")
-        self._known: set[str] = set()
+        self._known: dict[str, bool] = {}
 
     def __repr__(self) -> str:
         return f"file://{self.root}"
@@ -99,17 +99,18 @@ class LocalStore:
         check_writable(self, key)
         directory, _, name = path.rpartition("/")
         partial = f"{directory}/.{name}.{os.getpid():x}-{_RUN}-{next(_serial):x}{_PARTIAL}"
+        if directory not in self._known:
+            self._make_in_new(directory)
         try:
             file = os.open(partial, _OPEN_WRITE, 0o666)
         except FileNotFoundError:
-            self._known.discard(directory)
-            self._make_directory(directory)
+            self._make(directory)
             file = os.open(partial, _OPEN_WRITE, 0o666)
         try:
             try:
                 if directory not in self._known:
                     self._require_inside(file, key, partial)
-                    self._remember(directory)
+                    self._remember(directory, made=False)
                 written = os.write(file, data)
                 if written < len(data):
                     _write(file, memoryview(data)[written:])
@@ -208,33 +209,52 @@ class LocalStore:
         if not f"{real}/".startswith(self._inside):
             raise KeyNameError(f"key {key!r} leads to {real!r}, outside of the store {self}")
 
-    def _make_directory(self, directory: str) -> None:
-        missing = []
-        while directory not in self._known:
-            if f"{directory}/" == self._prefix:
-                os.makedirs(directory, exist_ok=True)
-                self._known.add(directory)
-                break
-            missing.append(directory)
-            directory = directory.rpartition("/")[0]
-        for made in reversed(missing):
-            try:
-                os.mkdir(made)
-            except FileExistsError:
-                self._require_real(os.path.realpath(made), made[len(self._prefix) :])
-            except FileNotFoundError:
-                self._known.clear()
-                self._make_directory(made)
-            else:
-                if self.durability == "full":
-                    _sync_directory(made.rpartition("/")[0])
-            self._remember(made)
+    def _make_in_new(self, directory: str) -> None:
+        """Make a directory if it lies in one that this store made, so that it is likely not to be there yet."""
+        missing = self._unknown(directory)
+        if self._known.get(missing[-1].rpartition("/")[0]):
+            self._make_each(missing)
 
-    def _remember(self, directory: str) -> None:
-        """Note that a directory is there and inside the root, among a bounded number of the latest."""
+    def _make(self, directory: str) -> None:
+        """Make a directory that turned out not to be there, and those above it."""
+        self._known.clear()
+        self._make_each(self._unknown(directory))
+
+    def _make_each(self, missing: list[str]) -> None:
+        for directory in reversed(missing):
+            made = True
+            try:
+                os.mkdir(directory)
+            except FileExistsError:
+                self._require_real(os.path.realpath(directory), directory[len(self._prefix) :])
+                made = False
+            except FileNotFoundError:
+                if directory == self.root:
+                    os.makedirs(directory, exist_ok=True)
+                else:
+                    self._make(directory)
+            if made and self.durability == "full":
+                _sync_directory(directory.rpartition("/")[0])
+            self._remember(directory, made=made)
+
+    def _unknown(self, directory: str) -> list[str]:
+        """The directory and those above it up to the root that are not known, innermost first."""
+        unknown = [directory]
+        while len(directory) > len(self.root):
+            directory = directory.rpartition("/")[0]
+            if directory in self._known:
+                break
+            unknown.append(directory)
+        return unknown
+
+    def _remember(self, directory: str, *, made: bool) -> None:
+        """Note that a directory is there and inside the root, and whether this store made it.
+
+        Keeps a bounded number of them.
+        """
         if len(self._known) >= _KNOWN_DIRECTORIES:
             self._known.clear()
-        self._known.add(directory)
+        self._known[directory] = made
 
 
 def _restore(root: str, read_only: bool, durability: Durability) -> LocalStore:
