@@ -57,23 +57,15 @@ class ChunkIO:
         """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
         if plan.only is not None:
             self._read_chunk(plan.only, out)
-            return
-
-        def read_one(projection: Projection) -> None:
-            self._read_chunk(projection, out[projection.out])
-
-        _run(read_one, plan)
+        else:
+            _run(self._read_chunk, plan, out)
 
     def write(self, plan: Plan, value: NDArray[Any]) -> None:
         """Write `value`, of the shape of the plan's layout and any numeric dtype; raises `ChunkError`."""
         if plan.only is not None:
             self._write_chunk(plan.only, value)
-            return
-
-        def write_one(projection: Projection) -> None:
-            self._write_chunk(projection, value[projection.out])
-
-        _run(write_one, plan)
+        else:
+            _run(self._write_chunk, plan, value)
 
     def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
         coords, selected, _, complete, padded = projection
@@ -166,16 +158,20 @@ def _flat(chunk: NDArray[Any]) -> NDArray[Any]:
     return chunk.reshape(-1)
 
 
-def _run(act: Callable[[Projection], None], plan: Plan) -> None:
+_Act = Callable[[Projection, NDArray[Any]], None]
+"""What is done with one chunk and its part of the caller's array."""
+
+
+def _run(act: _Act, plan: Plan, array: NDArray[Any]) -> None:
     threads = min(_threads(), plan.count)
     if threads > 1:
-        _run_parallel(act, iter(plan), threads)
+        _run_parallel(act, iter(plan), array, threads)
         return
     for projection in plan:
-        act(projection)
+        act(projection, array[projection.out])
 
 
-def _run_parallel(act: Callable[[Projection], None], projections: Iterator[Projection], threads: int) -> None:
+def _run_parallel(act: _Act, projections: Iterator[Projection], array: NDArray[Any], threads: int) -> None:
     """Have `threads` threads, the caller's among them, take projections until none is left or one fails."""
     taking = threading.Lock()
     stopped = threading.Event()
@@ -187,7 +183,7 @@ def _run_parallel(act: Callable[[Projection], None], projections: Iterator[Proje
                     projection = next(projections, None)
                 if projection is None:
                     return
-                act(projection)
+                act(projection, array[projection.out])
         except BaseException:
             stopped.set()
             raise

@@ -61,10 +61,14 @@ class LocalStore:
 
     def get(self, key: str) -> Buffer | None:
         """The file's bytes, or None where there is none."""
-        file = self._open(key)
-        if file is None:
+        check_key(key)
+        path = self._prefix + key
+        try:
+            file = os.open(path, _OPEN_READ)
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
+            self._require_inside(file, key, path)
             size = os.fstat(file).st_size
             data: Buffer = os.read(file, size)
             if len(data) < size:
@@ -79,10 +83,14 @@ class LocalStore:
 
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the file in bytes, or None where there is none; fills `out` from its start."""
-        file = self._open(key)
-        if file is None:
+        check_key(key)
+        path = self._prefix + key
+        try:
+            file = os.open(path, _OPEN_READ)
+        except (FileNotFoundError, NotADirectoryError):
             return None
         try:
+            self._require_inside(file, key, path)
             size = len(out)
             found = os.readv(file, (out, _BEYOND))
             if found < size:
@@ -185,19 +193,6 @@ class LocalStore:
         check_key(key)
         return self._prefix + key
 
-    def _open(self, key: str) -> int | None:
-        path = self._path(key)
-        try:
-            file = os.open(path, _OPEN_READ)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
-            self._require_inside(file, key, path)
-        except BaseException:
-            os.close(file)
-            raise
-        return file
-
     def _require_inside(self, file: int, key: str, path: str) -> None:
         """Raise `KeyNameError` unless the open file lies below the root, links resolved."""
         real = os.readlink(f"{_DESCRIPTORS}{file}") if _DESCRIPTORS else os.path.realpath(path)
@@ -210,7 +205,7 @@ class LocalStore:
             raise KeyNameError(f"key {key!r} leads to {real!r}, outside of the store {self}")
 
     def _make_in_new(self, directory: str) -> None:
-        """Make a directory if it lies in one that this store made, so that it is likely not to be there yet."""
+        """Make a directory if it lies in one that this store made: then it is hardly there yet."""
         missing = self._unknown(directory)
         if self._known.get(missing[-1].rpartition("/")[0]):
             self._make_each(missing)
