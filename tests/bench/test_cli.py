@@ -180,7 +180,7 @@ def test_report_of_a_file_that_is_no_result(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text('{"schema_version": 0}')
     result = invoke("report", tmp_path / "r.json")
     assert result.exit_code == 2
-    assert "got schema_version 0, expected 1" in result.stderr
+    assert "got schema_version 0, expected 2" in result.stderr
 
 
 @pytest.mark.parametrize("missing", ["click", "psutil"])

@@ -3,6 +3,7 @@
 import dataclasses
 import html.parser
 import io
+import itertools
 import json
 import random
 import re
@@ -17,6 +18,7 @@ from fastzarr.bench.errors import BenchmarkError
 from fastzarr.bench.report import colours, plots, summary
 from fastzarr.bench.results import (
     MIB,
+    SCHEMA_VERSION,
     Bundle,
     CaseRecord,
     FileSystem,
@@ -42,16 +44,21 @@ SPEEDS = {
 HOSTILE = "<script>alert('no & never')</script>"
 
 
-def sample(speed: float, size: int, repeat: int, noise: random.Random, *, reads: bool) -> Sample:
+def sample(
+    speed: float, size: int, repeat: int, noise: random.Random, *, cores: float, reads: bool
+) -> Sample:
     steps = size / (speed * 2**30) * noise.uniform(0.9, 1.1)
+    read = steps / 2 * noise.uniform(0.9, 1.1)
     return Sample(
         repeat=repeat,
         position=noise.randrange(6),
         create=noise.uniform(0.001, 0.002),
         steps=steps,
+        steps_cpu=steps * cores,
         sync=steps * noise.uniform(0.4, 0.8),
         open=noise.uniform(0.001, 0.002) if reads else None,
-        read=steps / 2 * noise.uniform(0.9, 1.1) if reads else None,
+        read=read if reads else None,
+        read_cpu=read if reads else None,
         load_average=0.5,
     )
 
@@ -69,7 +76,9 @@ def row(case: CaseRecord, backend: str, noise: random.Random) -> Row:
     speed = SPEEDS.get(backend, 0.4) * (1 if case.codec == "none" else 0.1)
     reads = backend != "acquire-zarr"
     baseline = backend.startswith("raw")
-    times = [sample(speed, case.total_bytes, n, noise, reads=reads) for n in (1, 2, 3) if measured]
+    cores = 1.7 if backend == "zarrs" else 1
+    repeats = (1, 2, 3) if measured else ()
+    times = [sample(speed, case.total_bytes, n, noise, cores=cores, reads=reads) for n in repeats]
     return Row(
         case=case.name,
         backend=backend,
@@ -119,7 +128,7 @@ def bundle() -> Bundle:
         ),
     )
     return Bundle(
-        schema_version=1,
+        schema_version=SCHEMA_VERSION,
         workload="sequential",
         created="2026-02-03T10:00:00+00:00",
         arguments={"repeats": 3, "note": HOSTILE},
@@ -203,72 +212,116 @@ def number(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
 
-def expected_cells(bundle: Bundle, shown: Row) -> list[str]:
-    """MiB/s, % of raw-chunks and spread of write, steps and read, from the samples alone."""
+def expected_cells(bundle: Bundle, shown: Row) -> dict[str, list[str]]:
+    """MiB/s, % of raw-chunks, spread and (but for write) cores, by measure, from the samples alone."""
     size = bundle.case(shown.case).total_bytes
     ceiling = next((r for r in bundle.rows if r.case == shown.case and r.backend == "raw-chunks"), None)
-    cells = []
+    cells = {}
     for measure in ("write", "steps", "read"):
         times = [getattr(s, measure) for s in shown.samples]
         if None in times:
-            cells += ["–"] * 3
+            cells[measure] = ["–"] * (3 if measure == "write" else 4)
             continue
         middle = statistics.median(times)
         percent = "–"
         if ceiling:
             of = [getattr(c, measure) / t for c, t in zip(ceiling.samples, times, strict=True)]
             percent = f"{100 * statistics.median(of):.0f} %"
-        cells += [number(size / MIB / middle), percent, f"{100 * (max(times) - min(times)) / middle:.0f} %"]
+        spread = f"{100 * (max(times) - min(times)) / middle:.0f} %"
+        cells[measure] = [number(size / MIB / middle), percent, spread]
+        if measure != "write":
+            used = [getattr(s, f"{measure}_cpu") / getattr(s, measure) for s in shown.samples]
+            cells[measure].append(f"{statistics.median(used):.1f}")
     return cells
 
 
-def expected_lead(bundle: Bundle, case: CaseRecord, measure: str) -> tuple[float, str]:
-    """fastzarr over the ranked library with the least median, from the samples alone."""
+def expected_lead(
+    bundle: Bundle, case: CaseRecord, measure: str, but: tuple[str, ...] = ()
+) -> tuple[float, str, bool]:
+    """fastzarr over the ranked library with the least median, its name, and whether it is a tie."""
     times = {
         r.backend: [getattr(s, measure) for s in r.samples]
         for r in bundle.rows
-        if r.case == case.name and r.kind == "library" and r.status == "ok"
+        if r.case == case.name and r.kind == "library" and r.status == "ok" and r.backend not in but
     }
     ours = times.pop("fastzarr")
     peer = min((statistics.median(t), name) for name, t in times.items() if None not in t)[1]
-    return statistics.median(t / o for t, o in zip(times[peer], ours, strict=True)), peer
+    ratios = [t / o for t, o in zip(times[peer], ours, strict=True)]
+    return statistics.median(ratios), peer, min(ratios) < 1 < max(ratios)
 
 
 def test_table_shows_every_measured_row_as_the_samples_say(bundle: Bundle) -> None:
     rows = [line.split() for line in printed(bundle).splitlines()]
     for expected in bundle.rows:
         if expected.samples:
-            cells = " ".join(expected_cells(bundle, expected)).split()
+            cells = " ".join(itertools.chain(*expected_cells(bundle, expected).values())).split()
             assert any(
                 found[:1] == [expected.backend] and found[1 : 1 + len(cells)] == cells for found in rows
             )
 
 
 def test_leads_and_means_are_those_of_the_samples(bundle: Bundle, shown: str) -> None:
-    text = printed(bundle)
-    for compressed in (False, True):
-        cases = [case for case in bundle.cases if (case.codec != "none") == compressed]
+    text = printed(bundle, width=200)
+    for name in ("uncompressed", "compressed"):
+        cases = [case for case in bundle.cases if (case.codec == "none") == (name == "uncompressed")]
+        line = next(
+            x.split(": ÷ best peer")[1] for x in text.splitlines() if x.strip().startswith(f"{name}, 2")
+        )
         for measure in ("write", "steps", "read"):
             leads = [expected_lead(bundle, case, measure) for case in cases]
-            for ratio, peer in leads:
-                assert f"{measure} {ratio:.2f}× ({peer})" in text
-                assert f"{ratio:.2f}× {peer}" in shown
-            mean = statistics.geometric_mean(ratio for ratio, _ in leads)
-            summary_line = next(
-                x for x in text.splitlines() if x.startswith(f"fastzarr, {'un' * (not compressed)}comp")
-            )
-            assert f"{measure} {mean:.2f}×" in summary_line
-            assert f"{mean:.2f}× the best peer" in shown
+            for ratio, peer, tie in leads:
+                cores = ", 1.7 cores" if peer == "zarrs" and measure != "read" else ""
+                assert f"{measure} {ratio:.2f}× ({peer}{cores}{', tie' if tie else ''})" in text
+                assert f"{ratio:.2f}×{' (tie)' if tie else ''} {peer}{cores.replace(',', '')}" in shown
+            mean = statistics.geometric_mean(ratio for ratio, _, _ in leads)
+            assert f"{mean:.2f}×" in line
+            assert re.search(rf"{mean:.2f}× (tie )?the best peer, {name}", shown)
+
+
+def test_best_peer_on_one_core_is_told_where_the_best_uses_more(bundle: Bundle, shown: str) -> None:
+    """zarrs is the best peer of all; it writes on more than one core and reads on one."""
+    text = printed(bundle, width=200)
+    lines = [line for line in text.splitlines() if line.startswith("fastzarr ÷ best peer on one core: ")]
+    assert len(lines) == len(bundle.cases)
+    for line, case in zip(lines, bundle.cases, strict=True):
+        assert "read" not in line
+        for measure in ("write", "steps"):
+            ratio, peer, tie = expected_lead(bundle, case, measure, but=("zarrs",))
+            assert f"{measure} {ratio:.2f}× ({peer}{', tie' if tie else ''})" in line
+            assert f"{ratio:.2f}×{' (tie)' if tie else ''} {peer}" in shown
+    for part in (bundle.cases[:2], bundle.cases[2:]):
+        ratios = [expected_lead(bundle, case, "steps", but=("zarrs",))[0] for case in part]
+        assert f"{statistics.geometric_mean(ratios):.2f}× the best peer on one core" in shown
+
+
+def test_one_core_is_not_told_where_fastzarr_uses_more(bundle: Bundle) -> None:
+    rows = [
+        dataclasses.replace(
+            r, samples=tuple(dataclasses.replace(s, steps_cpu=2 * s.steps_cpu) for s in r.samples)
+        )
+        if r.backend == "fastzarr"
+        else r
+        for r in bundle.rows
+    ]
+    assert "on one core" not in printed(dataclasses.replace(bundle, rows=tuple(rows)))
 
 
 def test_page_shows_every_measured_row_and_sample(bundle: Bundle, shown: str) -> None:
     for expected in bundle.rows:
-        cells = expected_cells(bundle, expected) if expected.samples else []
-        for throughput, percent, spread in zip(cells[::3], cells[1::3], cells[2::3], strict=True):
+        cells = expected_cells(bundle, expected).values() if expected.samples else []
+        for throughput, percent, spread, *_ in cells:
             if throughput != "–":
                 assert " ".join([throughput, *([percent] if percent != "–" else []), "↕", spread]) in shown
         for taken in expected.samples:
-            phases = (taken.create, taken.steps, taken.sync, taken.open, taken.read)
+            phases = (
+                taken.create,
+                taken.steps,
+                taken.steps_cpu,
+                taken.sync,
+                taken.open,
+                taken.read,
+                taken.read_cpu,
+            )
             assert " ".join("–" if value is None else f"{value:.6f}" for value in phases) in shown
 
 
@@ -366,7 +419,7 @@ def test_incomplete_run_says_so_and_shows_what_it_had(bundle: Bundle, tmp_path: 
 
 def test_run_without_fastzarr_or_without_any_row(bundle: Bundle, tmp_path: Path) -> None:
     without = dataclasses.replace(bundle, rows=tuple(r for r in bundle.rows if r.backend != "fastzarr"))
-    assert "fastzarr, uncompressed: not compared" in printed(without)
+    assert "uncompressed, 2 cases: not compared" in printed(without)
     assert "fastzarr has no rank" in page(without, tmp_path).text
     nothing = dataclasses.replace(bundle, rows=(), cases=(), complete=False)
     assert "INCOMPLETE" in printed(nothing)
@@ -381,9 +434,9 @@ def test_where_fastzarr_is_behind_is_listed(bundle: Bundle, tmp_path: Path, show
         for r in bundle.rows
     ]
     changed = dataclasses.replace(bundle, rows=tuple(slow))
-    ratio, peer = expected_lead(changed, bundle.cases[0], "steps")
+    ratio, peer, _ = expected_lead(changed, bundle.cases[0], "steps")
     assert ratio < 1
-    assert f"{peer} {ratio:.2f}× steps, before sync synthetic" in page(changed, tmp_path).text
+    assert f"{peer} {ratio:.2f}× 1.7 steps, before sync synthetic" in page(changed, tmp_path).text
     assert "In no case of this run." in shown
 
 
@@ -391,8 +444,8 @@ def test_where_fastzarr_is_behind_is_listed(bundle: Bundle, tmp_path: Path, show
     ("content", "message"),
     [
         ("", "not a result file"),
-        ("[]", "got schema_version None, expected 1"),
-        (json.dumps({"schema_version": 99}), "got schema_version 99, expected 1"),
+        ("[]", f"got schema_version None, expected {SCHEMA_VERSION}"),
+        (json.dumps({"schema_version": 99}), f"got schema_version 99, expected {SCHEMA_VERSION}"),
     ],
 )
 def test_wrong_file_is_a_clear_error_and_writes_nothing(tmp_path: Path, content: str, message: str) -> None:

@@ -15,6 +15,7 @@ from fastzarr.bench.results import Bundle, CaseRecord, FileSystem, Host, Row, Sa
 
 def sample(repeat: int, **changes: Any) -> Sample:
     times: dict[str, Any] = {"create": 0.25, "steps": 1.0, "sync": 1.0, "open": 0.125, "read": 0.5}
+    times |= {"steps_cpu": 1.5, "read_cpu": 0.25}
     return Sample(**{"repeat": repeat, "position": repeat % 2, "load_average": 0.5} | times | changes)
 
 
@@ -67,7 +68,7 @@ def bundle() -> Bundle:
         level=3,
         total_bytes=2**21,
     )
-    written_only = (sample(1, open=None, read=None),)
+    written_only = (sample(1, open=None, read=None, read_cpu=None),)
     rows = (
         row("a"),
         row("b", status="skipped", reason='not here, "b"', ranked=False, stored_bytes=None, samples=()),
@@ -142,6 +143,7 @@ def test_csv(bundle: Bundle, tmp_path: Path) -> None:
         'not here, "b"',
         "",
     )
+    assert (first["steps_cpu_sec"], first["read_cpu_sec"], lines[3]["read_cpu_sec"]) == ("1.5", "0.25", "")
     assert (lines[3]["open_sec"], lines[3]["read_sec"], lines[3]["read_MBps"]) == ("", "", "")
 
 
@@ -157,7 +159,7 @@ def change(data: dict[str, Any], *keys: Any, value: Any) -> None:
         (
             ("schema_version",),
             99,
-            "got schema_version 99, expected 1; use the version of fastzarr that wrote it",
+            "got schema_version 99, expected 2; use the version of fastzarr that wrote it",
         ),
         (("complete",), "yes", "complete: got 'yes', expected bool"),
         (("created",), 5, "created: got 5, expected str"),
@@ -188,7 +190,7 @@ def test_what_does_not_fit_is_named(
 
 @pytest.mark.parametrize(
     ("content", "text"),
-    [("", "not a result file"), ("{]", "not a result file"), ("[]", "got schema_version None, expected 1")],
+    [("", "not a result file"), ("{]", "not a result file"), ("[]", "got schema_version None, expected 2")],
 )
 def test_files_that_are_no_results(content: str, text: str, tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text(content)

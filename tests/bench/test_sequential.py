@@ -29,12 +29,19 @@ STEPS = np.arange(24, dtype="c8").reshape(3, 2, 4)
 @pytest.mark.parametrize("name", ["raw", "raw-chunks", "mmap"])
 @pytest.mark.parametrize("zarr_format", [2, 3])
 def test_round_trip(name: str, zarr_format: int, tmp_path: Path) -> None:
-    ticks = iter(range(100))
+    ticks, cpu_ticks = iter(range(100)), iter(range(0, 300, 3))
     out = np.zeros((2, 4), "c8")
     phases = sequential.run(
-        BACKENDS[name], case(zarr_format), tmp_path / "a", STEPS, out, lambda: float(next(ticks))
+        BACKENDS[name],
+        case(zarr_format),
+        tmp_path / "a",
+        STEPS,
+        out,
+        lambda: float(next(ticks)),
+        lambda: float(next(cpu_ticks)),
     )
     assert (phases.create, phases.steps, phases.sync, phases.open, phases.read) == (1, 1, 1, 1, 1)
+    assert (phases.steps_cpu, phases.read_cpu) == (3, 3)
     np.testing.assert_array_equal(out, STEPS[-1])
     assert gc.isenabled()
 
@@ -63,7 +70,7 @@ def test_sync_reaches_every_file_and_directory(tmp_path: Path, monkeypatch: pyte
 
 def test_garbage_collection_is_on_again_after_an_error(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        sequential.run(BACKENDS["raw"], case(), tmp_path / "no" / "a", STEPS, STEPS[0].copy(), lambda: 0.0)
+        sequential.run(BACKENDS["raw"], case(), tmp_path / "no" / "a", STEPS, STEPS[0].copy())
     assert gc.isenabled()
 
 

@@ -1,5 +1,8 @@
 """Statistics of samples."""
 
+from dataclasses import replace
+from typing import get_args
+
 import pytest
 
 from fastzarr.bench import stats
@@ -8,10 +11,28 @@ from fastzarr.bench.results import Row, Sample
 MIB = 2**20
 
 
-def row(backend: str, steps: list[float], read: list[float | None] | None = None, **changes: object) -> Row:
+def row(
+    backend: str,
+    steps: list[float],
+    read: list[float | None] | None = None,
+    *,
+    cores: float = 1,
+    **changes: object,
+) -> Row:
     reads = read or [1.0] * len(steps)
     samples = tuple(
-        Sample(repeat=i, position=0, create=0, steps=s, sync=1, open=0, read=r, load_average=0)
+        Sample(
+            repeat=i,
+            position=0,
+            create=0,
+            steps=s,
+            steps_cpu=s * cores,
+            sync=1,
+            open=0,
+            read=r,
+            read_cpu=None if r is None else r * cores,
+            load_average=0,
+        )
         for i, (s, r) in enumerate(zip(steps, reads, strict=True), 1)
     )
     fields = {
@@ -73,14 +94,52 @@ def test_best_peer_is_ranked_another_and_of_the_same_case() -> None:
         row("skipped", []),
     ]
     assert stats.best_peer(ours, rows, "steps") is quick
-    assert stats.ratio_to_best_peer(ours, rows, "steps") == 3
-    assert stats.ratio_to_best_peer(ours, [ours], "steps") is None
+    assert stats.best_peer(ours, [ours], "steps") is None
 
 
 def test_the_best_peer_may_differ_by_measure() -> None:
     ours, writer, reader = row("o", [2], [2]), row("w", [1], [4]), row("r", [4], [1])
     assert stats.best_peer(ours, [ours, writer, reader], "write") is writer
     assert stats.best_peer(ours, [ours, writer, reader], "read") is reader
+
+
+def test_a_best_peer_may_be_asked_to_use_few_cores() -> None:
+    ours, single, double = row("o", [2, 2]), row("s", [3, 3], cores=1.1), row("d", [1, 1], cores=1.9)
+    rows = [ours, single, double]
+    assert stats.best_peer(ours, rows, "steps") is double
+    for measure in get_args(stats.Measure):
+        assert stats.best_peer(ours, rows, measure, most_cores=stats.ONE_CORE) is single
+    assert stats.best_peer(ours, [ours, double], "steps", most_cores=stats.ONE_CORE) is None
+
+
+def test_cores_are_the_median_of_cpu_over_wall_time() -> None:
+    a = row("a", [1, 1, 1], [2, 2, 2])
+    samples = (
+        replace(sample, steps_cpu=cpu, read_cpu=2 * cpu)
+        for sample, cpu in zip(a.samples, (1.9, 0.5, 1.5), strict=True)
+    )
+    a = replace(a, samples=tuple(samples))
+    assert [stats.cores(a, measure) for measure in ("write", "steps", "read")] == [1.5, 1.5, 1.5]
+    assert stats.cores(row("w", [1], [None]), "read") is None
+    assert stats.cores(row("w", []), "steps") is None
+
+
+@pytest.mark.parametrize(
+    ("paired", "tie"),
+    [
+        ([1.1, 1.3, 1.2], False),
+        ([0.9, 0.7], False),
+        ([1.1, 0.9, 1.3], True),
+        ([1.0, 1.2], True),
+        ([2], False),
+    ],
+)
+def test_a_tie_is_ahead_and_behind(paired: list[float], tie: bool) -> None:
+    assert stats.is_tie(paired) is tie
+
+
+def test_ratios_are_by_repeat() -> None:
+    assert stats.ratios(row("a", [1, 2, 5]), row("b", [2, 3]), "steps") == {1: 2, 2: 1.5}
 
 
 def test_geometric_mean_of_what_is_there() -> None:

@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from fastzarr.bench.errors import BenchmarkError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MIB = 2**20
 
 Status = Literal["ok", "unequal", "skipped", "failed"]
@@ -118,12 +118,16 @@ class Sample:
     """Creating the array."""
     steps: float
     """Writing every step and closing: all bytes handed to the operating system."""
+    steps_cpu: float
+    """CPU seconds of this process in `steps`, in all its threads."""
     sync: float
     """fsync of every file and directory of the array."""
     open: float | None
     """Opening the array for reading; None where the backend only writes."""
     read: float | None
     """Reading every step into one buffer and closing; None where the backend only writes."""
+    read_cpu: float | None
+    """CPU seconds of this process in `read`, in all its threads; None where the backend only writes."""
     load_average: float
     """Load average over one minute when the sample began."""
 
@@ -264,7 +268,8 @@ CSV_COLUMNS = (
     "backend", "codec", "Nx", "Ny", "Nz", "Nt", "total_bytes", "on_disk_bytes", "repeat",
     "write_sec", "read_sec", "write_MBps", "read_MBps", "threads",
     "source", "dtype", "zarr_format", "level", "position",
-    "create_sec", "steps_sec", "sync_sec", "open_sec", "ranked", "status", "reason",
+    "create_sec", "steps_sec", "sync_sec", "open_sec", "steps_cpu_sec", "read_cpu_sec",
+    "ranked", "status", "reason",
 )  # fmt: skip
 """`*_MBps` are MiB/s; `write` is steps + sync; `threads` is the number of cores the process may use."""
 
@@ -301,5 +306,7 @@ def _times(sample: Sample, total_bytes: int) -> dict[str, Any]:
         "write_MBps": mib_per_second(total_bytes, sample.write),
         "open_sec": sample.open,
         "read_sec": sample.read,
+        "steps_cpu_sec": sample.steps_cpu,
+        "read_cpu_sec": sample.read_cpu,
         "read_MBps": None if sample.read is None else mib_per_second(total_bytes, sample.read),
     }

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,7 @@ def run(
     save: Callable[[Bundle], None],
     progress: Callable[[Progress], None] = lambda _: None,
     clock: Clock = time.perf_counter,
+    cpu_clock: Clock = time.process_time,
 ) -> Bundle:
     """Do `plan`; `save` gets the bundle so far after each backend's run, and complete at the end.
 
@@ -85,19 +86,24 @@ def run(
     raises becomes a row with the reason. KeyboardInterrupt passes, after `save`, with what there is.
     """
     _check_room(plan)
-    return _Run(plan, save, progress, clock).run()
+    return _Run(plan, save, progress, clock, cpu_clock).run()
 
 
 class _Run:
     """One run of a plan: what was measured so far, and how far it is."""
 
     def __init__(
-        self, plan: Plan, save: Callable[[Bundle], None], progress: Callable[[Progress], None], clock: Clock
+        self,
+        plan: Plan,
+        save: Callable[[Bundle], None],
+        progress: Callable[[Progress], None],
+        clock: Clock,
+        cpu_clock: Clock,
     ) -> None:
         self._plan = plan
         self._save = save
         self._progress = progress
-        self._clock = clock
+        self._clocks = clock, cpu_clock
         self._random = random.Random(plan.seed)
         self._peak = host.PeakMemory()
         self._gate_results: dict[tuple[Any, ...], list[str]] = {}
@@ -213,7 +219,7 @@ class _Run:
         path = self._scratch / backend.name
         try:
             self._peak.restart()
-            sequential.run(backend, case, path, steps, out, self._clock)
+            sequential.run(backend, case, path, steps, out, *self._clocks)
             peak = self._peak.above_start()
             stored_bytes, stored_chunks = verify.stored(path)
             verify.reading(backend, case, path, steps, out)
@@ -244,19 +250,10 @@ class _Run:
         path = self._scratch / backend.name
         load = psutil.getloadavg()[0]
         try:
-            phases = sequential.run(backend, case, path, steps, out, self._clock)
+            phases = sequential.run(backend, case, path, steps, out, *self._clocks)
         finally:
             _remove(path)
-        return Sample(
-            repeat=repeat,
-            position=position,
-            create=phases.create,
-            steps=phases.steps,
-            sync=phases.sync,
-            open=phases.open,
-            read=phases.read,
-            load_average=load,
-        )
+        return Sample(repeat=repeat, position=position, load_average=load, **asdict(phases))
 
     def _state(self, done_in_case: int, case: str, turn: str = "") -> Progress:
         cases_in_all = len(self._plan.sources) * len(self._plan.zarr_formats) * len(self._plan.codecs)

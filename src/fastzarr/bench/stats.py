@@ -4,14 +4,18 @@ Two backends are compared within each repeat, where they ran minutes apart at mo
 those ratios is taken; a ratio of medians would mix repeats that met different machines.
 """
 
+import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Literal
 
 from fastzarr.bench.results import Row, Sample, mib_per_second
 
 Measure = Literal["write", "steps", "read"]
 """`steps`: writing until all bytes are handed to the operating system; `write`: steps + sync."""
+
+ONE_CORE = 1.2
+"""Cores used, at most, by what counts as running on one: a little is the interpreter's own threads."""
 
 CEILING = "raw-chunks"
 """The backend that does what is unavoidable: one file per chunk, no format."""
@@ -45,11 +49,33 @@ def spread(row: Row, measure: Measure) -> float | None:
     return (max(measured) - min(measured)) / statistics.median(measured)
 
 
+def cores(row: Row, measure: Measure) -> float | None:
+    """Median of CPU time / wall time, so 1.9 is nearly two cores; None where nothing was measured.
+
+    That of `write` is that of `steps`: while files are synced, the process waits.
+    """
+    if measure == "read":
+        used = [s.read_cpu / s.read for s in row.samples if s.read and s.read_cpu is not None]
+    else:
+        used = [s.steps_cpu / s.steps for s in row.samples if s.steps]
+    return statistics.median(used) if used else None
+
+
+def ratios(row: Row, other: Row, measure: Measure) -> dict[int, float]:
+    """Throughput of `row` over that of `other` within each repeat both have, by repeat."""
+    ours, theirs = times(row, measure), times(other, measure)
+    return {repeat: theirs[repeat] / ours[repeat] for repeat in sorted(ours.keys() & theirs.keys())}
+
+
 def ratio(row: Row, other: Row, measure: Measure) -> float | None:
     """Throughput of `row` over that of `other`: median of the ratios within each repeat both have."""
-    ours, theirs = times(row, measure), times(other, measure)
-    common = ours.keys() & theirs.keys()
-    return statistics.median(theirs[r] / ours[r] for r in common) if common else None
+    paired = ratios(row, other, measure)
+    return statistics.median(paired.values()) if paired else None
+
+
+def is_tie(paired: Collection[float]) -> bool:
+    """Whether paired ratios are on both sides of 1, so that neither backend is ahead in all repeats."""
+    return min(paired) <= 1 <= max(paired)
 
 
 def percent_of_ceiling(row: Row, rows: Sequence[Row], measure: Measure) -> float | None:
@@ -59,21 +85,18 @@ def percent_of_ceiling(row: Row, rows: Sequence[Row], measure: Measure) -> float
     return None if share is None else 100 * share
 
 
-def best_peer(row: Row, rows: Sequence[Row], measure: Measure) -> Row | None:
-    """The ranked row of the same case, other than `row`, with the least median time, or None."""
+def best_peer(row: Row, rows: Sequence[Row], measure: Measure, *, most_cores: float = math.inf) -> Row | None:
+    """The ranked row of the same case, other than `row`, with the least median time, or None.
+
+    Rows that use more than `most_cores` are passed over.
+    """
     peers = [
         (statistics.median(measured.values()), other.backend, other)
         for other in rows
         if other.ranked and other.case == row.case and other.backend != row.backend
-        if (measured := times(other, measure))
+        if (measured := times(other, measure)) and (cores(other, measure) or 0) <= most_cores
     ]
     return min(peers)[2] if peers else None
-
-
-def ratio_to_best_peer(row: Row, rows: Sequence[Row], measure: Measure) -> float | None:
-    """Throughput of `row` over that of its best peer; above 1 is ahead; None without either."""
-    peer = best_peer(row, rows, measure)
-    return None if peer is None else ratio(row, peer, measure)
 
 
 def geometric_mean(values: Iterable[float | None]) -> float | None:

@@ -14,7 +14,7 @@ from fastzarr.bench.results import Bundle, Row, load, write_whole
 
 LIBRARIES_USED = ("numpy", "numcodecs", "zstandard", "zlib-ng", "isal")
 """Distributions whose versions matter beside those named like a backend."""
-PHASES = ("create", "steps", "sync", "open", "read")
+PHASES = ("create", "steps", "steps_cpu", "sync", "open", "read", "read_cpu")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,12 @@ class Group:
         lines = (line for block in self.blocks for line in block.lines if line.cells)
         names = dict.fromkeys(line.row.backend for line in lines)
         return [(name, [block.line(name) for block in self.blocks]) for name in names]
+
+    def cores(self, backend: str, measure: stats.Measure) -> str:
+        """Cores used by a backend, the least and the most of all sizes."""
+        lines = (line for block in self.blocks if (line := block.line(backend)) and measure in line.cells)
+        used = [cores for line in lines if (cores := line.cells[measure].cores) is not None]
+        return "–".join(dict.fromkeys(f"{end:.1f}" for end in (min(used), max(used)))) if used else ""
 
     def most(self, block: summary.Block, measure: stats.Measure) -> float:
         """Highest throughput in a column: where its bars end."""
@@ -65,6 +71,8 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
     environment.filters.update(
         size=summary.size_text,
         throughput=summary.throughput_text,
+        lead=summary.lead_text,
+        ratio=summary.ratio_text,
         case_text=summary.case_text,
         milliseconds=lambda seconds: "–" if seconds is None else f"{1000 * seconds:.3g}",
     )
@@ -86,6 +94,7 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
         versions=_versions(bundle),
         subject=summary.SUBJECT,
         ceiling=stats.CEILING,
+        most_on_one_core=stats.ONE_CORE,
         on_dark=colours.ON_DARK,
     )
 

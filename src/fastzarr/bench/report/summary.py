@@ -1,7 +1,9 @@
 """What the report shows, computed from a bundle: one block per case, and means over the blocks."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import geometric_mean, median
 
 from fastzarr.bench import stats
 from fastzarr.bench.results import Bundle, CaseRecord, Row, Status
@@ -26,6 +28,8 @@ class Cell:
     """Throughput in % of the ceiling, or None without a ceiling in the case."""
     spread: float | None
     """(slowest - fastest) / median time, or None with fewer than two samples."""
+    cores: float | None
+    """Cores used: median of CPU time / wall time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,12 +46,24 @@ class Line:
 
 @dataclass(frozen=True, kw_only=True)
 class Lead:
-    """The subject against the fastest ranked peer of a case."""
+    """The subject against one ranked peer on one case."""
 
-    ratio: float
-    """Throughput of the subject over that of the peer; above 1 is ahead."""
     peer: str
     """Name of the peer."""
+    cores: float
+    """Cores the peer used."""
+    ratios: Mapping[int, float]
+    """Throughput of the subject over that of the peer, by repeat; above 1 is ahead."""
+
+    @property
+    def ratio(self) -> float:
+        """The median of the ratios."""
+        return median(self.ratios.values())
+
+    @property
+    def tie(self) -> bool:
+        """Whether neither is ahead in all repeats."""
+        return stats.is_tie(self.ratios.values())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +75,14 @@ class Block:
     lines: tuple[Line, ...]
     """Baselines, then what competes, then the rest; each in the order of the run."""
     leads: Mapping[stats.Measure, Lead]
-    """By measure; absent where the subject or a peer is not ranked."""
+    """Against the best peer, by measure; absent where the subject or a peer is not ranked."""
+    one_core: Mapping[stats.Measure, Lead]
+    """Against the best peer on one core; absent where there is none, or the subject uses more itself."""
+
+    @property
+    def apart(self) -> Mapping[stats.Measure, Lead]:
+        """The leads on one core where the best peer of all uses more."""
+        return {m: lead for m, lead in self.one_core.items() if lead.peer != self.leads[m].peer}
 
     def line(self, backend: str) -> Line | None:
         """The line of that backend, or None before the run reached it."""
@@ -97,6 +120,12 @@ class Mean:
 
     lead: float | None
     """Geometric mean of the ratio to the best peer."""
+    tie: bool
+    """Whether that mean, taken within each repeat, is on both sides of 1."""
+    one_core: float | None
+    """Geometric mean of the ratio to the best peer on one core; None where no best peer uses more."""
+    one_core_tie: bool
+    """As `tie`."""
     least: float | None
     """Smallest of those ratios."""
     most: float | None
@@ -117,15 +146,22 @@ def blocks(bundle: Bundle) -> tuple[Block, ...]:
 def _block(bundle: Bundle, case: CaseRecord) -> Block:
     rows = [row for row in bundle.rows if row.case == case.name]
     subject = next((row for row in rows if row.backend == SUBJECT and row.ranked), None)
-    leads = {} if subject is None else {m: lead for m in MEASURES if (lead := _lead(subject, rows, m))}
+    leads = {} if subject is None else _leads(subject, rows, math.inf)
+    one_core = {} if subject is None else _leads(subject, rows, stats.ONE_CORE)
     ordered = sorted(rows, key=lambda row: (row.status != "ok", row.kind != "baseline"))
-    return Block(case=case, lines=tuple(_line(row, rows, case) for row in ordered), leads=leads)
+    lines = tuple(_line(row, rows, case) for row in ordered)
+    return Block(case=case, lines=lines, leads=leads, one_core=one_core)
 
 
-def _lead(subject: Row, rows: Sequence[Row], measure: stats.Measure) -> Lead | None:
-    peer = stats.best_peer(subject, rows, measure)
-    ratio = stats.ratio_to_best_peer(subject, rows, measure)
-    return None if peer is None or ratio is None else Lead(ratio=ratio, peer=peer.backend)
+def _leads(subject: Row, rows: Sequence[Row], most_cores: float) -> dict[stats.Measure, Lead]:
+    """Against the best peer of those that use `most_cores` or less; only where the subject does, too."""
+    found = {}
+    for measure in (m for m in MEASURES if (stats.cores(subject, m) or 0) <= most_cores):
+        peer = stats.best_peer(subject, rows, measure, most_cores=most_cores)
+        if peer and (ratios := stats.ratios(subject, peer, measure)):
+            cores = stats.cores(peer, measure) or 0
+            found[measure] = Lead(peer=peer.backend, cores=cores, ratios=ratios)
+    return found
 
 
 def _line(row: Row, rows: Sequence[Row], case: CaseRecord) -> Line:
@@ -134,6 +170,7 @@ def _line(row: Row, rows: Sequence[Row], case: CaseRecord) -> Line:
             throughput=throughput,
             percent=stats.percent_of_ceiling(row, rows, measure),
             spread=stats.spread(row, measure),
+            cores=stats.cores(row, measure),
         )
         for measure in MEASURES
         if (throughput := stats.throughput(row, measure, case.total_bytes)) is not None
@@ -149,18 +186,31 @@ def means(shown: Iterable[Block]) -> dict[stats.Measure, Mean]:
 
 
 def _mean(kept: Sequence[Block], measure: stats.Measure) -> Mean:
-    ratios = [block.leads[measure].ratio for block in kept if measure in block.leads]
+    leads = [block.leads[measure] for block in kept if measure in block.leads]
+    one_core = [block.one_core[measure] for block in kept if measure in block.one_core]
+    apart = any(measure in block.apart for block in kept)
+    ratios = [lead.ratio for lead in leads]
     lines = [line for block in kept if (line := block.line(SUBJECT)) and line.row.ranked]
     shares = [line.cells[measure].percent for line in lines if measure in line.cells]
     plain = all(block.case.codec == "none" for block in kept)
     return Mean(
         lead=stats.geometric_mean(ratios),
+        tie=_is_tie(leads),
+        one_core=stats.geometric_mean(lead.ratio for lead in one_core) if apart else None,
+        one_core_tie=_is_tie(one_core),
         least=min(ratios, default=None),
         most=max(ratios, default=None),
         cases=len(ratios),
         ahead=sum(ratio >= 1 for ratio in ratios),
         percent=stats.geometric_mean(shares) if plain else None,
     )
+
+
+def _is_tie(leads: Sequence[Lead]) -> bool:
+    """Whether the geometric mean of the leads, within each repeat that all have, is on both sides of 1."""
+    repeats = set.intersection(*(set(lead.ratios) for lead in leads)) if leads else ()
+    means = [geometric_mean(lead.ratios[repeat] for lead in leads) for repeat in repeats]
+    return bool(means) and stats.is_tie(means)
 
 
 def by_compression(shown: Iterable[Block]) -> dict[str, tuple[Block, ...]]:
@@ -229,18 +279,33 @@ def throughput_text(value: float) -> str:
     return f"{value:.0f}" if value >= 100 else f"{value:.1f}"
 
 
+def ratio_text(ratio: float | None, tie: bool) -> str:
+    """A ratio to a peer, and whether it is one; a dash where there is none."""
+    return "–" if ratio is None else f"{ratio:.2f}×{' (tie)' if tie else ''}"
+
+
+def lead_text(lead: Lead) -> str:
+    """The ratio, the peer, and its cores where they are more than one."""
+    cores = f", {lead.cores:.1f} cores" if lead.cores > stats.ONE_CORE else ""
+    tie = ", tie" if lead.tie else ""
+    return f"{ratio_text(lead.ratio, False)} ({lead.peer}{cores}{tie})"
+
+
 def headline(name: str, part: Sequence[Block]) -> str:
-    """A sentence on the subject over `part`, which is named `name`."""
+    """Sentences on the subject over `part`, which is named `name`."""
     of = means(part)
     steps, read = of["steps"], of["read"]
     if steps.lead is None or read.lead is None:
         return f"{name.capitalize()}: {SUBJECT} has no rank beside another library in this run."
     cases = str(steps.cases) if steps.cases == read.cases else f"{steps.cases} and {read.cases}"
-    text = (
-        f"{name.capitalize()}, {SUBJECT} writes at {steps.lead:.2f}× and reads at {read.lead:.2f}× the speed "
-        f"of the best other library of each case (geometric means of {cases} cases; "
-        f"writing before sync)"
+    ceiling = ""
+    if steps.percent is not None and read.percent is not None:
+        ceiling = f", at {steps.percent:.0f} % and {read.percent:.0f} % of plain files, one per chunk"
+    verbs = (("writes", steps), ("reads", read))
+    on_one = [f"{v} at {ratio_text(m.one_core, m.one_core_tie)}" for v, m in verbs if m.one_core is not None]
+    return (
+        f"{name.capitalize()}, {SUBJECT} writes at {ratio_text(steps.lead, steps.tie)} and reads at "
+        f"{ratio_text(read.lead, read.tie)} the speed of the best other library of each case{ceiling} "
+        f"(geometric means of {cases} cases; writing before sync)."
+        + (f" Beside the best that uses one core, it {' and '.join(on_one)}." if on_one else "")
     )
-    if steps.percent is None or read.percent is None:
-        return f"{text}."
-    return f"{text}, at {steps.percent:.0f} % and {read.percent:.0f} % of plain files, one per chunk."
