@@ -1,6 +1,7 @@
 """The command `fastzarr`."""
 
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -36,6 +37,15 @@ def parsed(parse: Callable[[str], Any]) -> dict[str, Any]:
             raise click.BadParameter(str(error), ctx, param) from error
 
     return {"callback": callback}
+
+
+def there(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
+    """The directory, if it exists: made here, that of a mount point misspelt would be on another disk."""
+    if not value.exists():
+        raise click.BadParameter(
+            f"got '{value}', which does not exist; make it: mkdir -p {shlex.quote(str(value))}", ctx, param
+        )
+    return value
 
 
 def setting(flag: str, variable: str, **attributes: Any) -> Callable[[Any], Any]:
@@ -108,10 +118,11 @@ def bench() -> None:
 @click.option(
     "--dir",
     "directory",
-    type=click.Path(exists=True, file_okay=False, writable=True, path_type=Path),
+    type=click.Path(file_okay=False, writable=True, path_type=Path),
+    callback=there,
     default=".",
     show_default=True,
-    help="Where arrays are written, on the disk to measure; they are removed again.",
+    help="Where arrays are written: an existing directory on the disk to measure. They are removed again.",
 )
 @click.option(
     "--out",

@@ -117,7 +117,11 @@ def test_input_replaces_the_synthetic_field(tmp_path: Path) -> None:
             {},
             ("--input: got '/nowhere.nc::sst', but there is no such file",),
         ),
-        (("--dir", "/nowhere"), {}, ("'--dir'", "'/nowhere' does not exist")),
+        (
+            ("--dir", "/nowhere"),
+            {},
+            ("'--dir'", "got '/nowhere', which does not exist; make it: mkdir -p /nowhere"),
+        ),
     ],
 )
 def test_wrong_values_are_named(

@@ -36,7 +36,10 @@ class Writer(Protocol):
     """An array created and open for writing."""
 
     def write(self, step: int, data: NDArray[Any]) -> None:
-        """Write step number `step`; `data` is C-contiguous with shape `shape[1:]`."""
+        """Write step number `step`; `data` is C-contiguous with shape `shape[1:]`.
+
+        The caller leaves `data` unchanged until `close` returns, so a backend may refer to it until then.
+        """
 
     def close(self) -> None:
         """Return when all bytes are handed to the operating system."""

@@ -37,5 +37,8 @@ BACKENDS: dict[str, Backend] = {
 READERS = ("fastzarr", "tensorstore", "zarr")
 """Who reads back what another library stored, the preferred one first."""
 
-OWN_SYNC = {"tensorstore-sync": "syncs every file while it writes"}
+OWN_SYNC = {
+    "tensorstore-sync": "syncs every file while it writes",
+    "acquire-zarr": "syncs every file while it writes",
+}
 """Backends that cannot but sync while they write; they do in `steps` what others leave to `sync`."""
