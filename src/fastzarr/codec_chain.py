@@ -24,7 +24,7 @@ from fastzarr.codecs.base import (
     ChunkSpec,
     Codec,
 )
-from fastzarr.errors import CodecError, MetadataError
+from fastzarr.errors import CodecError, MetadataError, UnknownCodecError
 
 _PLACES = ("array_array", "array_bytes", "bytes_bytes")
 
@@ -105,8 +105,22 @@ class PreparedChain:
 
 
 def prepare(codecs: Sequence[tuple[str, dict[str, Any]]], spec: ChunkSpec) -> PreparedChain:
-    """Chain of the named codecs for chunks of `spec`; raises `UnknownCodecError` or `MetadataError`."""
-    return PreparedChain([registry.get(name, configuration) for name, configuration in codecs], spec)
+    """Chain of the named codecs for chunks of `spec`; raises `UnknownCodecError` or `MetadataError`.
+
+    The error tells of all codecs that can't be had.
+    """
+    known = []
+    errors = []
+    for name, configuration in codecs:
+        try:
+            known.append(registry.get(name, configuration))
+        except MetadataError as error:
+            errors.append(error)
+    if errors:
+        problems = [f"{error.where}: {problem}" for error in errors for problem in error.problems]
+        unknown = any(isinstance(error, UnknownCodecError) for error in errors)
+        raise (UnknownCodecError if unknown else MetadataError)("codecs", problems)
+    return PreparedChain(known, spec)
 
 
 def _memory(array: NDArray[Any]) -> memoryview:

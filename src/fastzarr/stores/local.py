@@ -145,7 +145,7 @@ class LocalStore:
         self._require_real(os.path.realpath(directory), key)
         try:
             os.unlink(path)
-        except FileNotFoundError:
+        except (FileNotFoundError, IsADirectoryError):
             return
         if self.durability == "full":
             _sync_directory(directory)
