@@ -4,6 +4,8 @@ Owns the thread pool and the locks. A single chunk is handled on the caller's th
 caller and the pool together, each thread taking the next projection of the plan.
 """
 
+from __future__ import annotations
+
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -27,7 +29,7 @@ _LOCK_COUNT = 64
 _FILL_BLOCK_BYTES = 1 << 18
 
 _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
-_pool: "tuple[ThreadPoolExecutor, int] | None" = None
+_pool: tuple[ThreadPoolExecutor, int] | None = None
 
 
 class ChunkIO:
@@ -199,7 +201,7 @@ def _run_parallel(act: _Act, projections: Iterator[Projection], array: NDArray[A
         raise errors[0]
 
 
-def _get_pool() -> "ThreadPoolExecutor":
+def _get_pool() -> ThreadPoolExecutor:
     global _pool
     threads = _threads()
     if _pool is None or _pool[1] != threads:

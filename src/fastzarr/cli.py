@@ -4,7 +4,7 @@ import json
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -12,13 +12,15 @@ from typing import Any
 try:
     import click
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as ProgressBar
 
-    from fastzarr.bench import report, results, runner, settings
+    from fastzarr.bench import cases, estimate, report, results, room, runner, settings
     from fastzarr.bench.backends.registry import BACKENDS, OWN_SYNC, READERS
+    from fastzarr.bench.cases import Repeats
     from fastzarr.bench.errors import BenchmarkError
     from fastzarr.bench.inputs import Source, file_source, real_source, synthetic_source
+    from fastzarr.bench.resume import finished
 except ModuleNotFoundError as missing:
     if (missing.name or "").partition(".")[0] == "fastzarr":
         raise
@@ -90,9 +92,7 @@ def bench() -> None:
     "--repeats",
     "ZS_REPEATS",
     type=click.IntRange(min=1),
-    default=settings.REPEATS,
-    show_default=True,
-    help="Timed repeats, after one warm-up.",
+    help="Timed repeats, after one warm-up. Default: 3; 5 of arrays under 64 MiB.",
 )
 @setting(
     "--keepbits",
@@ -132,18 +132,22 @@ def bench() -> None:
     help="Where results and reports go.",
 )
 @click.option("--quick", is_flag=True, help="Three small sizes and a real data set, none and zstd: minutes.")
+@click.option(
+    "--resume", is_flag=True, help="Keep the finished cases in --out, and measure only those not there yet."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, and nothing else.")
 def sequential(
     sizes: tuple[settings.Size, ...] | None,
     codecs: tuple[Any, ...] | None,
     backends: tuple[Any, ...] | None,
-    repeats: int,
+    repeats: int | None,
     keepbits: int,
     zarr_format: tuple[Any, ...] | None,
     inputs: tuple[str, ...],
     directory: Path,
     out: Path,
     quick: bool,
+    resume: bool,
     as_json: bool,
 ) -> None:
     """Write arrays step by step, sync, and read them back, with every library."""
@@ -154,38 +158,52 @@ def sequential(
     zarr_format = zarr_format or (settings.QUICK_FORMATS if quick else settings.FORMATS)
     codecs = codecs or (settings.QUICK_CODECS if quick else settings.CODECS)
     backends = backends or tuple(BACKENDS.values())
-    plan = runner.Plan(
-        sources=sources,
-        zarr_formats=zarr_format,
-        codecs=codecs,
-        backends=backends,
-        readers=tuple(BACKENDS[name] for name in READERS if name in BACKENDS),
-        own_sync=OWN_SYNC,
-        repeats=repeats,
-        directory=directory,
-        seed=settings.SEED,
-        arguments={
-            "sources": [source.name for source in sources],
-            "shapes": [source.shape for source in sources],
-            "codecs": [f"{name}:{level}" if level else name for name, level in codecs],
-            "backends": [backend.name for backend in backends],
-            "repeats": repeats,
-            "zarr_format": zarr_format,
-            "keepbits": keepbits,
-            "input": inputs,
-            "dir": str(directory),
-            "out": str(out),
-            "quick": quick,
-            "seed": settings.SEED,
-        },
-    )
+    counts = settings.REPEATS if repeats is None else Repeats(usual=repeats, small=repeats)
+    arguments = {
+        "sources": [source.name for source in sources],
+        "shapes": [source.shape for source in sources],
+        "codecs": [f"{name}:{level}" if level else name for name, level in codecs],
+        "backends": [backend.name for backend in backends],
+        "repeats": counts.usual,
+        "small_repeats": counts.small,
+        "zarr_format": zarr_format,
+        "keepbits": keepbits,
+        "input": inputs,
+        "dir": str(directory),
+        "out": str(out),
+        "quick": quick,
+        "resume": resume,
+        "seed": settings.SEED,
+    }
     saved = out / "sequential.json"
     try:
-        bundle = _run_with_progress(plan, saved)
+        before = _finished(saved, arguments, directory) if resume else None
+        done = {case.name for case in before.cases} if before else set()
+        jobs = cases.jobs(sources, zarr_format, codecs, counts)
+        plan = runner.Plan(
+            jobs=tuple(job for job in jobs if job.record.name not in done),
+            before=before,
+            backends=backends,
+            readers=tuple(BACKENDS[name] for name in READERS),
+            own_sync=OWN_SYNC,
+            directory=directory,
+            seed=settings.SEED,
+            arguments=arguments,
+        )
+        room.check(plan.jobs, directory)
     except BenchmarkError as error:
         raise click.UsageError(str(error)) from error
+    seconds = estimate.seconds(plan.jobs, backends, plan.readers[0], directory)
+    click.echo(
+        f"{len(seconds)} case{'' if len(seconds) == 1 else 's'}, {len(backends)} backends, in "
+        f"{directory.resolve()}: about {_duration(sum(seconds))}. An interrupted run keeps what it has, "
+        f"and --resume goes on.",
+        err=True,
+    )
+    try:
+        bundle = _run_with_progress(plan, seconds, saved)
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. What was measured until then is in {saved}.", err=True)
+        click.echo(f"Interrupted. What was measured is in {saved}; --resume goes on from there.", err=True)
         sys.exit(130)
     _show(bundle, saved, out, as_json=as_json)
 
@@ -212,28 +230,41 @@ def _sources(
     return (*(synthetic_source(size, keepbits) for size in sizes or ()), *files)
 
 
-def _run_with_progress(plan: runner.Plan, saved: Path) -> results.Bundle:
+def _finished(saved: Path, arguments: Mapping[str, Any], directory: Path) -> results.Bundle | None:
+    """What `saved` has to keep, or None if there is no such file."""
+    return finished(results.load(saved), arguments, directory) if saved.exists() else None
+
+
+def _run_with_progress(plan: runner.Plan, seconds: list[float], saved: Path) -> results.Bundle:
     """Run `plan` and save to `saved` after each backend's run; KeyboardInterrupt for SIGTERM too.
 
-    Progress goes to stderr: a bar, or a line per case where that is no terminal.
+    Progress, by the guess `seconds` of each job, goes to stderr: a bar, or a line per case where that is no
+    terminal.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(stderr=True)
-    columns = (BarColumn(20), MofNCompleteColumn(), TimeElapsedColumn(), TextColumn("{task.description}"))
+    columns = (BarColumn(20), TaskProgressColumn(), TimeRemainingColumn(), TextColumn("{task.description}"))
     with ProgressBar(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("")
+        task = bar.add_task("", total=sum(seconds))
         case = ""
 
         def progress(state: runner.Progress) -> None:
             nonlocal case
-            bar.update(
-                task, completed=state.done, total=state.total, description=f"{state.case}: {state.turn}"
-            )
+            number = state.cases_done
+            completed = sum(seconds[:number]) + state.share * seconds[number]
+            bar.update(task, completed=completed, description=f"{state.case}: {state.turn}")
             if state.case != case and not console.is_terminal:
-                click.echo(f"{state.done}/{state.total} {state.case}", err=True)
+                click.echo(f"{number + 1}/{len(seconds)} {state.case}", err=True)
             case = state.case
 
         return runner.run(plan, lambda bundle: results.save(bundle, saved), progress)
+
+
+def _duration(seconds: float) -> str:
+    """Seconds in the unit that suits them."""
+    if seconds < 90:
+        return f"{max(1, round(seconds / 5)) * 5} seconds"
+    return f"{seconds / 60:.0f} minutes" if seconds < 90 * 60 else f"{seconds / 3600:.1f} hours"
 
 
 def _show(bundle: results.Bundle, saved: Path, out: Path, *, as_json: bool) -> None:

@@ -8,6 +8,8 @@ Life of a chunk, writing:
 Reading goes the other way, and decodes into the caller's chunk where its memory has the stored layout.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from typing import Any, cast

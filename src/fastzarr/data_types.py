@@ -4,6 +4,8 @@ Sources: Zarr v3 core specification, "Data types" and "Fill value"; Zarr v2 spec
 "Data type encoding" and "Fill value encoding".
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any
 

@@ -3,6 +3,8 @@
 Each also inherits the built-in that a caller would expect, and carries a stable `kind`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from typing import ClassVar
 

@@ -1,5 +1,7 @@
 """Selections to plans: which part of which chunk goes where in the result. Integers only, no I/O."""
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Iterator
@@ -56,7 +58,7 @@ class Plan:
     __slots__ = ("_dimensions", "count", "layout", "only")
 
     def __init__(
-        self, layout: Layout, count: int, only: Projection | None, dimensions: "list[_Dimension | _Index]"
+        self, layout: Layout, count: int, only: Projection | None, dimensions: list[_Dimension | _Index]
     ) -> None:
         self.layout = layout
         """Shape of the selection."""
@@ -118,7 +120,7 @@ class Grid:
         only = _projection([dimension.first for dimension in dimensions]) if count == 1 else None
         return Plan(layout, count, only, dimensions)
 
-    def _sliced(self, item: slice, axis: int) -> "_Dimension":
+    def _sliced(self, item: slice, axis: int) -> _Dimension:
         size = self._shape[axis]
         try:
             start, stop, step = item.indices(size)
@@ -128,7 +130,7 @@ class Grid:
             raise NegativeStepError(f"dimension {axis}: got step {step}, expected a step of 1 or more")
         return _Dimension(start, stop, step, max(0, -(-(stop - start) // step)), size, self._chunks[axis])
 
-    def _indexed(self, item: object, axis: int) -> "_Index":
+    def _indexed(self, item: object, axis: int) -> _Index:
         size = self._shape[axis]
         try:
             if isinstance(item, bool):
@@ -207,7 +209,7 @@ class _Index:
         yield self.first
 
 
-def _projection(shares: "list[_Share] | tuple[_Share, ...]") -> Projection:
+def _projection(shares: list[_Share] | tuple[_Share, ...]) -> Projection:
     if not shares:
         return Projection((), _ALL, _ALL, True, False)
     coords, chunk, out, complete, padded = zip(*shares, strict=True)

@@ -6,6 +6,7 @@ backends is random within each repeat, so that a slow spell of the machine falls
 """
 
 import gc
+import itertools
 import random
 import shutil
 import tempfile
@@ -22,35 +23,26 @@ from numpy.typing import NDArray
 
 from fastzarr.bench import gate, host, verify
 from fastzarr.bench.backends.base import Backend, Case
-from fastzarr.bench.cases import CodecLevel, ZarrFormat, cases
-from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.inputs import Source
-from fastzarr.bench.results import SCHEMA_VERSION, Bundle, CaseRecord, Row, Sample, Status
+from fastzarr.bench.cases import Job
+from fastzarr.bench.results import SCHEMA_VERSION, Bundle, Row, Sample, Status
 from fastzarr.bench.workloads import sequential
 from fastzarr.bench.workloads.sequential import Clock
-
-SPARE_SPACE = 64 * 2**20
-"""Bytes of disk and of memory left over for directories, metadata and the libraries themselves."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """All that a run does."""
 
-    sources: tuple[Source, ...]
-    """Where the data come from."""
-    zarr_formats: tuple[ZarrFormat, ...]
-    """Zarr formats to write each source in."""
-    codecs: tuple[CodecLevel, ...]
-    """Codecs to write each source with."""
+    jobs: tuple[Job, ...]
+    """Cases to run, those of one source one after the other."""
+    before: Bundle | None
+    """Earlier results whose cases are kept in front of the new ones, or None."""
     backends: tuple[Backend, ...]
     """Contenders, in the order of the results."""
     readers: tuple[Backend, ...]
     """Libraries that read back what others stored, the preferred one first."""
     own_sync: Mapping[str, str]
     """Backends that cannot but sync while they write, each with how."""
-    repeats: int
-    """Timed repeats, at least 1; one warm-up comes before."""
     directory: Path
     """Where the arrays are written; everything written is removed again."""
     seed: int
@@ -63,10 +55,10 @@ class Plan:
 class Progress:
     """How far a run is."""
 
-    done: int
-    """Runs of a backend done, warm-ups included."""
-    total: int
-    """Runs of a backend in all."""
+    cases_done: int
+    """Cases done."""
+    share: float
+    """Share of the present case that is done, from 0 to 1."""
     case: str
     """Name of the case, or that its data are being made."""
     turn: str
@@ -82,10 +74,9 @@ def run(
 ) -> Bundle:
     """Do `plan`; `save` gets the bundle so far after each backend's run, and complete at the end.
 
-    Raises BenchmarkError, before anything is timed, where memory or disk do not suffice. A backend that
-    raises becomes a row with the reason. KeyboardInterrupt passes, after `save`, with what there is.
+    A backend that raises becomes a row with the reason. KeyboardInterrupt passes, after `save`, with what
+    there is.
     """
-    _check_room(plan)
     return _Run(plan, save, progress, clock, cpu_clock).run()
 
 
@@ -107,9 +98,8 @@ class _Run:
         self._random = random.Random(plan.seed)
         self._peak = host.PeakMemory()
         self._gate_results: dict[tuple[Any, ...], list[str]] = {}
-        self._runs_per_case = len(plan.backends) * (plan.repeats + 1)
-        self._cases_begun = 0
-        self._bundle = Bundle(
+        self._cases_done = 0
+        fresh = Bundle(
             schema_version=SCHEMA_VERSION,
             workload="sequential",
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -121,43 +111,46 @@ class _Run:
             cases=(),
             rows=(),
         )
+        self._bundle = replace(plan.before or fresh, arguments=plan.arguments, complete=False)
 
     def run(self) -> Bundle:
         try:
             with tempfile.TemporaryDirectory(prefix="fastzarr-bench-", dir=self._plan.directory) as scratch:
                 self._scratch = Path(scratch)
-                for source in self._plan.sources:
-                    self._run_source(source)
+                for _, jobs in itertools.groupby(self._plan.jobs, key=lambda job: id(job.source)):
+                    self._run_jobs(tuple(jobs))
             self._bundle = replace(self._bundle, complete=True)
         finally:
             gc.unfreeze()
             self._save(self._bundle)
         return self._bundle
 
-    def _run_source(self, source: Source) -> None:
-        self._progress(self._state(0, f"making {source.name} {source.shape}"))
+    def _run_jobs(self, jobs: Sequence[Job]) -> None:
+        """Make the data of the one source of `jobs`, and run them."""
+        source = jobs[0].source
+        self._tell(0, f"making {source.name} {source.shape}")
         steps = source.load()
         out = np.ones_like(steps[0])
-        for case, record in cases(source, self._plan.zarr_formats, self._plan.codecs):
-            self._bundle = replace(self._bundle, cases=(*self._bundle.cases, record))
-            self._run_case(case, record, steps, out)
-            self._cases_begun += 1
+        for job in jobs:
+            self._bundle = replace(self._bundle, cases=(*self._bundle.cases, job.record))
+            self._run_job(job, steps, out)
+            self._cases_done += 1
 
-    def _run_case(self, case: Case, record: CaseRecord, steps: NDArray[Any], out: NDArray[Any]) -> None:
-        rows = {b.name: row for b in self._plan.backends if (row := self._admit(b, case, record))}
+    def _run_job(self, job: Job, steps: NDArray[Any], out: NDArray[Any]) -> None:
+        case, name = job.case, job.record.name
+        rows = {b.name: self._admit(b, case, name) for b in self._plan.backends}
         # Every run begins with a garbage collection; it need not look at the modules loaded by now.
         gc.collect()
         gc.freeze()
         earlier = self._bundle.rows
         self._put(earlier, rows)
-        done = len(self._plan.backends) - sum(row.status in ("ok", "unequal") for row in rows.values())
-        done *= self._plan.repeats + 1
-        for repeat in range(self._plan.repeats + 1):
+        for repeat in range(job.repeats + 1):
             order = [b for b in self._plan.backends if rows[b.name].status in ("ok", "unequal")]
             self._random.shuffle(order)
             for position, backend in enumerate(order):
-                turn = f"{repeat} of {self._plan.repeats}" if repeat else "warm-up"
-                self._progress(self._state(done, record.name, f"{backend.name}, {turn}"))
+                share = (repeat + position / len(order)) / (job.repeats + 1)
+                turn = f"{repeat} of {job.repeats}" if repeat else "warm-up"
+                self._tell(share, name, f"{backend.name}, {turn}")
                 row = rows[backend.name]
                 try:
                     if repeat == 0:
@@ -169,8 +162,7 @@ class _Run:
                     row = _failed(row, error)
                 rows[backend.name] = row
                 self._put(earlier, rows)
-                done += 1 if row.status != "failed" else self._plan.repeats + 1 - repeat
-        self._progress(self._state(self._runs_per_case, record.name))
+        self._tell(1, name)
 
     def _put(self, earlier: tuple[Row, ...], rows: Mapping[str, Row]) -> None:
         """Save the rows of earlier cases and those of `rows` that have something to say."""
@@ -178,10 +170,10 @@ class _Run:
         self._bundle = replace(self._bundle, rows=(*earlier, *told))
         self._save(self._bundle)
 
-    def _admit(self, backend: Backend, case: Case, record: CaseRecord) -> Row:
+    def _admit(self, backend: Backend, case: Case, name: str) -> Row:
         """The row before the first run: skipped, failed at the gate, or with what the gate saw."""
         row = Row(
-            case=record.name,
+            case=name,
             backend=backend.name,
             kind=backend.kind,
             status="ok",
@@ -255,14 +247,8 @@ class _Run:
             _remove(path)
         return Sample(repeat=repeat, position=position, load_average=load, **asdict(phases))
 
-    def _state(self, done_in_case: int, case: str, turn: str = "") -> Progress:
-        cases_in_all = len(self._plan.sources) * len(self._plan.zarr_formats) * len(self._plan.codecs)
-        return Progress(
-            done=self._cases_begun * self._runs_per_case + done_in_case,
-            total=cases_in_all * self._runs_per_case,
-            case=case,
-            turn=turn,
-        )
+    def _tell(self, share: float, case: str, turn: str = "") -> None:
+        self._progress(Progress(cases_done=self._cases_done, share=share, case=case, turn=turn))
 
 
 def _failed(row: Row, error: BaseException) -> Row:
@@ -288,27 +274,3 @@ def _remove(path: Path) -> None:
     elif path.exists():
         shutil.rmtree(path)
     sequential.sync(path)
-
-
-def _check_room(plan: Plan) -> None:
-    """BenchmarkError where the largest source does not fit into memory or onto the disk."""
-    largest = max(plan.sources, key=lambda source: source.nbytes)
-    step = largest.nbytes // largest.shape[0]
-    disk = largest.nbytes + largest.nbytes // 16 + SPARE_SPACE
-    in_memory = host.describe(plan.directory).file_system.kind in ("tmpfs", "ramfs")
-    memory = largest.nbytes + 3 * step + SPARE_SPACE + (disk if in_memory else 0)
-    what = f"{largest.name} {largest.shape} of {_gib(largest.nbytes)}"
-    if memory > (available := host.available_memory()):
-        raise BenchmarkError(
-            f"--sizes or --input: {what} needs {_gib(memory)} of memory, and {_gib(available)} are free; "
-            f"use smaller sizes or fewer steps" + (", or a --dir that is not in memory" if in_memory else "")
-        )
-    if disk > (free := host.free_space(plan.directory)):
-        raise BenchmarkError(
-            f"--dir: {what} needs {_gib(disk)} in {plan.directory}, and {_gib(free)} are free; "
-            f"use another directory or smaller sizes"
-        )
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.2f} GiB"

@@ -8,7 +8,7 @@ from typing import TypeVar, get_args
 
 from fastzarr.bench.backends.base import Backend, CodecName
 from fastzarr.bench.backends.registry import BACKENDS
-from fastzarr.bench.cases import DEFAULT_LEVELS, HIGHEST_LEVELS, CodecLevel, ZarrFormat
+from fastzarr.bench.cases import DEFAULT_LEVELS, HIGHEST_LEVELS, CodecLevel, Repeats, ZarrFormat
 from fastzarr.bench.errors import BenchmarkError
 
 Size = tuple[int, int, int, int]
@@ -34,7 +34,7 @@ CODECS: tuple[CodecLevel, ...] = tuple(DEFAULT_LEVELS.items())
 QUICK_CODECS: tuple[CodecLevel, ...] = (("none", 0), ("zstd", 3))
 FORMATS: tuple[ZarrFormat, ...] = (2, 3)
 QUICK_FORMATS: tuple[ZarrFormat, ...] = (3,)
-REPEATS = 3
+REPEATS = Repeats(usual=3, small=5)
 KEEPBITS = 10
 SEED = 1
 

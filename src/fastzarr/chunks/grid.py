@@ -1,5 +1,7 @@
 """Regular chunk grids, and the chunk shape chosen where a caller gives none."""
 
+from __future__ import annotations
+
 import math
 import operator
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 """Chunk coordinates to store keys: the `default` and `v2` chunk key encodings of Zarr v3."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Literal
 

@@ -1,5 +1,7 @@
 """What a codec is. A new codec is one file with one frozen dataclass, listed in `registry`."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, Protocol, Self
 

@@ -3,6 +3,8 @@
 Source: Zarr v3 codecs specification, "blosc"; the 16-byte chunk header is c-blosc's README_CHUNK_FORMAT.
 """
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, Self

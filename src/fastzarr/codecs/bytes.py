@@ -3,6 +3,8 @@
 Source: Zarr v3 codecs specification, "bytes".
 """
 
+from __future__ import annotations
+
 import sys
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self

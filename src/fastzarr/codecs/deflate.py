@@ -1,5 +1,7 @@
 """Deflate streams for the `gzip` and `zlib` codecs: zlib-ng compresses, ISA-L inflates."""
 
+from __future__ import annotations
+
 from fastzarr.codecs.base import Buffer
 from fastzarr.errors import CodecError
 

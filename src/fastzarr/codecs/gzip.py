@@ -3,6 +3,8 @@
 Source: Zarr v3 codecs specification, "gzip".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

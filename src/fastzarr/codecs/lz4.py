@@ -1,5 +1,7 @@
 """The `numcodecs.lz4` codec, which is v2's `lz4` compressor: a 4-byte size, then one LZ4 block."""
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass
 from typing import ClassVar

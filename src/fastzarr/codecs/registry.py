@@ -1,5 +1,7 @@
 """Codecs by name."""
 
+from __future__ import annotations
+
 from typing import Any
 
 from fastzarr.codecs.base import Codec

@@ -3,6 +3,8 @@
 Source: Zarr v3 codecs specification, "transpose".
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 

@@ -1,5 +1,7 @@
 """The `numcodecs.zlib` codec, which is v2's `zlib` compressor."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import ClassVar
 

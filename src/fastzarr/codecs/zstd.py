@@ -7,6 +7,8 @@ chunks (1.25 × at 64 KiB), and decodes into given memory 1.05 to 1.1 × as fast
 chunks 1.04 to 1.08 × as fast, and decodes whatever is not one plain frame.
 """
 
+from __future__ import annotations
+
 import threading
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,5 +1,7 @@
 """`Array`: one array of a hierarchy, read and written by selection."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -177,11 +179,11 @@ class Array:
         return self._store.read_only
 
     @property
-    def info(self) -> "ArrayInfo":
+    def info(self) -> ArrayInfo:
         """What the array is, as a table to print."""
         return ArrayInfo(self)
 
-    def update_attributes(self, attributes: Mapping[str, Any]) -> "Array":
+    def update_attributes(self, attributes: Mapping[str, Any]) -> Array:
         """Set the given attributes, keep the others, and return the array."""
         self.attrs.update(attributes)
         return self

@@ -1,5 +1,7 @@
 """User attributes as a mapping that writes through."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any

@@ -1,5 +1,7 @@
 """Creation of arrays: what a caller asks for, checked, and written as metadata documents."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args

@@ -1,5 +1,7 @@
 """Metadata documents in a store: which node is at a path, read and written."""
 
+from __future__ import annotations
+
 import json
 from typing import Any, Literal
 

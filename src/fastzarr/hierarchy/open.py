@@ -1,5 +1,7 @@
 """Opening of arrays, with the modes of zarr-python."""
 
+from __future__ import annotations
+
 import os
 from typing import Any, Literal, get_args
 

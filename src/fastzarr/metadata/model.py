@@ -1,5 +1,7 @@
 """The one model of an array's metadata; both formats become this."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from typing import Any, Literal
 

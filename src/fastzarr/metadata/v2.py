@@ -3,6 +3,8 @@
 Source: Zarr v2 specification, "Arrays: Metadata".
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -3,6 +3,8 @@
 Source: Zarr v3 core specification 3.1, "Array metadata".
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """What a store can do, in capabilities; and which keys are allowed."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Hashable, Iterator
 from typing import Protocol, Self

@@ -4,6 +4,8 @@ An object appears whole or not at all: it is written to `.NAME.….partial` besi
 Nothing outside the root is read or written, also where a link leads there.
 """
 
+from __future__ import annotations
+
 import itertools
 import os
 from collections.abc import Hashable, Iterator

@@ -1,5 +1,7 @@
 """A store in a dictionary."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterator, MutableMapping
 from typing import Self
 

@@ -1,5 +1,7 @@
 """What callers may give as a store."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import MutableMapping
 
