@@ -49,6 +49,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "bench.gate": ("bench.backends",),
     "bench.verify": ("bench.backends", "bench.gate"),
     "bench.settings": ("bench.errors", "bench.backends", "bench.cases"),
+    "bench.room": ("bench.errors", "bench.host", "bench.inputs", "bench.cases"),
+    "bench.resume": ("bench.errors", "bench.results", "bench.host", "bench.cases"),
+    "bench.estimate": ("bench.fields", "bench.backends", "bench.cases", "bench.workloads"),
     "bench.runner": (
         "bench.errors",
         "bench.results",

@@ -203,7 +203,11 @@ def sequential(
     try:
         bundle = _run_with_progress(plan, seconds, saved)
     except KeyboardInterrupt:
-        click.echo(f"Interrupted. What was measured is in {saved}; --resume goes on from there.", err=True)
+        click.echo(
+            f"Interrupted. What was measured is in {saved}: 'fastzarr bench report {saved}' shows it, "
+            f"--resume goes on from there.",
+            err=True,
+        )
         sys.exit(130)
     _show(bundle, saved, out, as_json=as_json)
 
@@ -227,7 +231,13 @@ def _sources(
     if sizes is None and not files:
         sizes = settings.QUICK_SIZES if quick else settings.SIZES
         files = [real_source()] if quick else []
-    return (*(synthetic_source(size, keepbits) for size in sizes or ()), *files)
+    sources = (*(synthetic_source(size, keepbits) for size in sizes or ()), *files)
+    known = set[tuple[str, tuple[int, ...]]]()
+    for source in sources:
+        if (source.name, source.shape) in known:
+            raise BenchmarkError(f"--input: got two of name {source.name!r} and one shape; rename one file")
+        known.add((source.name, source.shape))
+    return sources
 
 
 def _finished(saved: Path, arguments: Mapping[str, Any], directory: Path) -> results.Bundle | None:

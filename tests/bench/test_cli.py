@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fastzarr import cli
-from fastzarr.bench import report, results, runner
+from fastzarr.bench import estimate, report, results, runner
 
 SMALL = ("--sizes", "8,8,4,3", "--codecs", "none", "--backends", "raw,raw-chunks", "--zarr-format", "3")
 
@@ -86,6 +86,23 @@ def test_the_environment_gives_defaults_and_flags_override_them(tmp_path: Path) 
 
 
 @pytest.mark.usefixtures("no_plots")
+def test_a_run_in_parts(tmp_path: Path) -> None:
+    first = sequential(tmp_path, *SMALL)
+    assert "1 case, 2 backends, in" in first.stderr
+    assert [row.samples[-1].repeat for row in saved(tmp_path).rows] == [5, 5], "small arrays have more"
+    created, rows = saved(tmp_path).created, saved(tmp_path).rows
+    second = sequential(tmp_path, *SMALL[2:], "--sizes", "8,8,4,3;16,8,4,3", "--resume")
+    assert second.exit_code == 0, second.output
+    assert [case.shape for case in saved(tmp_path).cases] == [(3, 4, 8, 8), (3, 4, 8, 16)]
+    assert (saved(tmp_path).created, saved(tmp_path).rows[:2]) == (created, rows)
+    assert saved(tmp_path).complete
+    wrong = sequential(tmp_path, *SMALL, "--repeats", 2, "--resume")
+    assert wrong.exit_code == 2
+    assert "--resume: the earlier results are of repeats 3, this run of 2" in " ".join(wrong.stderr.split())
+    assert len(saved(tmp_path).cases) == 2, "the earlier results stay"
+
+
+@pytest.mark.usefixtures("no_plots")
 def test_input_replaces_the_synthetic_field(tmp_path: Path) -> None:
     np.save(tmp_path / "sst.npy", np.ones((3, 4, 5)))
     result = sequential(tmp_path, *SMALL[2:], "--input", tmp_path / "sst.npy", "--repeats", 1)
@@ -93,6 +110,16 @@ def test_input_replaces_the_synthetic_field(tmp_path: Path) -> None:
     assert [case.source for case in saved(tmp_path).cases] == ["sst.npy"]
     assert sequential(tmp_path, *SMALL, "--input", tmp_path / "sst.npy", "--repeats", 1).exit_code == 0
     assert [case.source for case in saved(tmp_path).cases] == ["synthetic", "sst.npy"]
+
+
+def test_two_inputs_of_one_name_are_refused(tmp_path: Path) -> None:
+    for directory in ("a", "b"):
+        (tmp_path / directory).mkdir()
+        np.save(tmp_path / directory / "sst.npy", np.ones((3, 4, 5)))
+    inputs = ("--input", tmp_path / "a" / "sst.npy", "--input", tmp_path / "b" / "sst.npy")
+    result = sequential(tmp_path, *SMALL[2:], *inputs)
+    assert result.exit_code == 2
+    assert "--input: got two of name 'sst.npy' and one shape; rename one file" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -146,10 +173,11 @@ def test_an_interrupt_leaves_with_130(tmp_path: Path, monkeypatch: pytest.Monkey
     def interrupted(*_: Any) -> Any:
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(estimate, "seconds", lambda *_: [60.0])
     monkeypatch.setattr(runner.sequential, "run", interrupted)
     result = sequential(tmp_path, *SMALL)
     assert result.exit_code == 130
-    assert f"Interrupted. What was measured until then is in {tmp_path}" in " ".join(result.stderr.split())
+    assert f"Interrupted. What was measured is in {tmp_path}" in " ".join(result.stderr.split())
     assert not saved(tmp_path).complete
 
 
@@ -168,7 +196,7 @@ def test_a_signal_leaves_valid_results_and_nothing_else(number: signal.Signals, 
     process.send_signal(number)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130, stderr
-    assert "Interrupted. What was measured until then is in" in stderr
+    assert "Interrupted. What was measured is in" in stderr
     assert not saved(tmp_path).complete
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 

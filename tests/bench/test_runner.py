@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,13 @@ import pytest
 from fakes import FakeBackend, FakeClock, source
 from numpy.typing import NDArray
 
-from fastzarr.bench import host, results, runner
+from fastzarr.bench import results, runner
 from fastzarr.bench.backends.registry import BACKENDS
-from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench.cases import SMALL, Repeats, jobs
 from fastzarr.bench.results import Bundle, Row
 
 MakeBackend = Callable[..., FakeBackend]
+SOURCES = (source(),)
 
 
 @pytest.fixture(autouse=True)
@@ -42,20 +44,27 @@ def fake(clock: FakeClock, log: list[str]) -> MakeBackend:
 
 @pytest.fixture
 def execute(tmp_path: Path, clock: FakeClock, fake: MakeBackend) -> Callable[..., Bundle]:
-    def execute(*backends: Any, save: Callable[[Bundle], None] = lambda _: None, **changes: Any) -> Bundle:
+    def execute(
+        *backends: Any,
+        sources: Any = SOURCES,
+        zarr_formats: Any = (2,),
+        codecs: Any = (("none", 0),),
+        repeats: int = 3,
+        save: Callable[[Bundle], None] = lambda _: None,
+        progress: Callable[[runner.Progress], None] = lambda _: None,
+        **changes: Any,
+    ) -> Bundle:
         settings: dict[str, Any] = {
-            "sources": (source(),),
-            "zarr_formats": (2,),
-            "codecs": (("none", 0),),
+            "jobs": tuple(jobs(sources, zarr_formats, codecs, Repeats(usual=1, small=repeats))),
+            "before": None,
             "backends": backends,
             "readers": (fake("judge"),),
             "own_sync": {},
-            "repeats": 3,
             "directory": tmp_path,
             "seed": 7,
             "arguments": {},
         }
-        return runner.run(runner.Plan(**settings | changes), save, clock=clock)
+        return runner.run(runner.Plan(**settings | changes), save, progress, clock, lambda: 2 * clock())
 
     return execute
 
@@ -75,6 +84,7 @@ def test_phases_are_timed_and_the_warm_up_is_not_kept(
     for sample in row.samples:
         assert (sample.create, sample.steps, sample.sync, sample.open, sample.read) == (0, 10, 0, 0, 1.25)
         assert sample.write == 10
+        assert (sample.steps_cpu, sample.read_cpu) == (20, 2.5)
     assert (row.status, row.reason, row.ranked) == ("ok", None, True)
     assert row.stored_chunks == 5
     assert row.verified_by == "judge"
@@ -159,7 +169,7 @@ def test_wrong_bytes_stored_fail_even_if_the_backend_undoes_them(execute: Any, f
 def test_a_backend_that_leaves_the_buffer_alone_fails(execute: Any, fake: MakeBackend) -> None:
     constant = source()
     values = np.ones((5, 3, 4), np.float32)
-    constant = runner.replace(constant, load=lambda: values)
+    constant = replace(constant, load=lambda: values)
 
     class Lazy(FakeBackend):
         def open(self, path: Path, case: Any) -> Any:
@@ -254,38 +264,35 @@ def test_it_saves_after_each_run(execute: Any, fake: MakeBackend) -> None:
     assert [bundle.complete for bundle in saved] == [False] * 9 + [True]
 
 
-def test_progress_reaches_its_total(
-    tmp_path: Path, execute: Any, fake: MakeBackend, clock: FakeClock
-) -> None:
+def test_progress_reaches_its_end(execute: Any, fake: MakeBackend) -> None:
     seen: list[runner.Progress] = []
-    plan = runner.Plan(
+    execute(
+        fake("a"),
+        fake("b", missing="gone"),
+        fake("c", on_write=lambda step, data: 1 / 0),
         sources=(source("one"), source("two")),
-        zarr_formats=(2,),
-        codecs=(("none", 0),),
-        backends=(fake("a"), fake("b", missing="gone"), fake("c", on_write=lambda step, data: 1 / 0)),
-        readers=(fake("judge"),),
-        own_sync={},
-        repeats=2,
-        directory=tmp_path,
-        seed=1,
-        arguments={},
+        progress=seen.append,
     )
-    runner.run(plan, lambda _: None, seen.append, clock)
-    assert [state.done for state in seen] == sorted(state.done for state in seen)
-    assert seen[-1].done == seen[-1].total == 2 * 3 * 3
+    places = [(state.cases_done, state.share) for state in seen]
+    assert places == sorted(places)
+    assert {number for number, _ in places} == {0, 1}
+    assert places[-1] == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [("available_memory", "--sizes or --input: .*memory"), ("free_space", "--dir: .*are free; use another")],
-)
-def test_room_is_checked_first(
-    call: str, text: str, execute: Any, fake: MakeBackend, log: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host, call, lambda *_: 100)
-    with pytest.raises(BenchmarkError, match=text):
-        execute(fake("a"))
-    assert not log
+def test_small_arrays_have_repeats_of_their_own(execute: Any, fake: MakeBackend) -> None:
+    small = source()
+    usual = replace(small, name="usual", shape=(SMALL // 48 + 1, 3, 4))
+    bundle = execute(fake("a"), sources=(small, usual), repeats=4)
+    assert [len(row.samples) for row in bundle.rows] == [4, 1]
+
+
+def test_earlier_cases_are_kept_in_front(execute: Any, fake: MakeBackend) -> None:
+    before = execute(fake("a"), sources=(source("one"),))
+    bundle = execute(fake("a"), sources=(source("two"),), before=before, arguments={"new": True})
+    assert [case.source for case in bundle.cases] == ["one", "two"]
+    assert bundle.rows[0] == before.rows[0]
+    assert (bundle.created, bundle.arguments) == (before.created, {"new": True})
+    assert bundle.complete
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])
