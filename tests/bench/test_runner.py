@@ -159,6 +159,20 @@ def test_wrong_bytes_stored_fail(execute: Any, fake: MakeBackend) -> None:
     assert row.reason.endswith("of step 3 otherwise")
 
 
+@pytest.mark.parametrize("place", range(11))
+def test_every_byte_is_compared(place: int, execute: Any, fake: MakeBackend) -> None:
+    def damage(step: int, data: NDArray[Any]) -> NDArray[Any]:
+        damaged = data.copy()
+        if data.size == 11 and step == 1:
+            damaged[place] ^= 1
+        return damaged
+
+    values = np.arange(1, 23, dtype=np.uint8).reshape(2, 11)
+    eleven = replace(source(), shape=values.shape, dtype=values.dtype, load=lambda: values)
+    row = only_row(execute(fake("a", on_write=damage), sources=(eleven,)))
+    assert row.reason == "WrongBytesError: a reads 1 of 11 bytes of step 1 otherwise"
+
+
 def test_wrong_bytes_stored_fail_even_if_the_backend_undoes_them(execute: Any, fake: MakeBackend) -> None:
     row = only_row(execute(fake("a", on_write=lambda step, data: -data, on_read=lambda data: -data)))
     assert row.status == "failed"

@@ -93,14 +93,23 @@ def _step_of(key: Path) -> str:
     return key.parts[1] if key.parts[0] == "c" else key.name.partition(".")[0]
 
 
+def _equal(found: NDArray[np.uint8], expected: NDArray[np.uint8]) -> bool:
+    """Whether all bytes are the same; as long integers, for a temporary of an eighth."""
+    whole = found.size // 8 * 8
+    return np.array_equal(found[:whole].view(np.uint64), expected[:whole].view(np.uint64)) and np.array_equal(
+        found[whole:], expected[whole:]
+    )
+
+
 def _compare(name: str, reader: Any, steps: NDArray[Any], out: NDArray[Any]) -> None:
     found = out.reshape(-1).view(np.uint8)
     try:
         for number, step in enumerate(steps):
             found[...] = POISON
             reader.read(number, out)
-            wrong = np.count_nonzero(found != step.reshape(-1).view(np.uint8))
-            if wrong:
+            expected = step.reshape(-1).view(np.uint8)
+            if not _equal(found, expected):
+                wrong = np.count_nonzero(found != expected)
                 raise WrongBytesError(
                     f"{name} reads {wrong} of {found.size} bytes of step {number} otherwise"
                 )

@@ -141,7 +141,7 @@ def _speed_ticks(ax: "Axes") -> None:
 def _label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> None:
     """Name each line, given as last x, last y, text and colour, beside its end; labels do not overlap."""
     to_axes = ax.transData + ax.transAxes.inverted()
-    places = sorted((to_axes.transform((x, y))[1], x, y, text, colour) for x, y, text, colour in ends)
+    places = sorted((*to_axes.transform((x, y))[::-1], text, colour) for x, y, text, colour in ends)
     heights = [place[0] for place in places]
     for _ in range(100):
         for i in range(len(heights) - 1):
@@ -149,16 +149,10 @@ def _label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> No
             heights[i] -= overlap / 2
             heights[i + 1] += overlap / 2
         heights[-1:] = [min(height, 1.0) for height in heights[-1:]]
-    for height, (_, x, y, text, colour) in zip(heights, places, strict=True):
-        ax.annotate(
-            text,
-            xy=(x, y),
-            xytext=(1.04, height),
-            textcoords="axes fraction",
-            va="center",
-            fontsize=8,
-            color=colour,
-            fontweight="bold" if text == summary.SUBJECT else "normal",
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2},
-            annotation_clip=False,
+    for height, (y, x, text, colour) in zip(heights, places, strict=True):
+        leader = (x + 0.015, 1.03), (y, height)
+        ax.plot(*leader, color=colour, lw=0.5, transform=ax.transAxes, clip_on=False)
+        weight = "bold" if text == summary.SUBJECT else "normal"
+        ax.text(
+            1.04, height, text, transform=ax.transAxes, va="center", fontsize=8, color=colour, weight=weight
         )

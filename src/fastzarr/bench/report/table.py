@@ -101,7 +101,7 @@ def _print_leads(block: summary.Block, console: Console) -> None:
 
 def _listed(start: str, items: Iterable[str], width: int, style: str = "") -> Text:
     """`start` and the items with dots between; no item is broken at the end of a line."""
-    joined = " · ".join(item.replace(" ", "\u00a0") for item in items)
+    joined = "\u00a0· ".join(item.replace(" ", "\u00a0") for item in items)
     wrapped = textwrap.fill(start + joined, width, subsequent_indent="  " if start else "")
     return Text(wrapped.replace("\u00a0", " "), style=style)
 
