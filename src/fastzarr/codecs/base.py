@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
@@ -80,6 +81,8 @@ class CodecBase:
     """`from_config` and `config` of a codec whose fields are the members of its configuration."""
 
     name: ClassVar[str]
+    _libraries: ClassVar[tuple[str, ...]] = ()
+    """Modules that encoding and decoding import."""
 
     @classmethod
     def from_config(cls, configuration: dict[str, Any]) -> Self:
@@ -104,7 +107,12 @@ class CodecBase:
         return {"name": self.name, "configuration": configuration} if configuration else {"name": self.name}
 
     def resolve(self, spec: ChunkSpec) -> Self:
-        """The codec itself: it takes nothing from the chunk."""
+        """The codec itself, since it takes nothing from the chunk, with its libraries loaded.
+
+        Loaded later, in a thread of a pool, they would hang a child that is forked meanwhile.
+        """
+        for library in self._libraries:
+            import_module(library)
         return self
 
     def check(self, member: str, valid: bool, expected: str) -> None:

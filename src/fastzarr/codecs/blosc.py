@@ -23,6 +23,7 @@ class BloscCodec(CodecBase):
 
     name: ClassVar[str] = "blosc"
     kind: ClassVar[Kind] = "bytes_bytes"
+    _libraries = ("numcodecs.blosc",)
 
     typesize: int | None = None
     """Bytes of an element for the shuffle, 1 to 255; None takes the data type's."""
@@ -50,7 +51,7 @@ class BloscCodec(CodecBase):
         """The codec with typesize and shuffle taken from the data type where they are open."""
         itemsize = spec.dtype.itemsize
         shuffle = self.shuffle or ("bitshuffle" if itemsize == 1 else "shuffle")
-        return replace(self, typesize=self.typesize or itemsize, shuffle=shuffle)
+        return replace(super().resolve(spec), typesize=self.typesize or itemsize, shuffle=shuffle)
 
     def encode(self, data: Buffer) -> Buffer:
         """One Blosc chunk."""

@@ -18,6 +18,7 @@ class Crc32cCodec(CodecBase):
 
     name: ClassVar[str] = "crc32c"
     kind: ClassVar[Kind] = "bytes_bytes"
+    _libraries = ("crc32c",)
 
     def encode(self, data: Buffer) -> Buffer:
         """Data and checksum."""

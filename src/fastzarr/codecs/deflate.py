@@ -9,6 +9,7 @@ ZLIB = 15
 """Window bits of a zlib stream."""
 GZIP = 31
 """Window bits of a gzip member."""
+LIBRARIES = ("zlib_ng.zlib_ng", "isal.isal_zlib")
 
 
 def compress(data: Buffer, level: int, wbits: int) -> bytes:

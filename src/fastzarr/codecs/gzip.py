@@ -18,6 +18,7 @@ class GzipCodec(CodecBase):
 
     name: ClassVar[str] = "gzip"
     kind: ClassVar[Kind] = "bytes_bytes"
+    _libraries = deflate.LIBRARIES
 
     level: int = 5
     """Compression level, 0 to 9."""

@@ -18,6 +18,7 @@ class LZ4Codec(CodecBase):
 
     name: ClassVar[str] = "numcodecs.lz4"
     kind: ClassVar[Kind] = "bytes_bytes"
+    _libraries = ("numcodecs.lz4",)
 
     acceleration: int = 1
     """Speed over ratio; 1 compresses best."""

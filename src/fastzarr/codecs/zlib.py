@@ -15,6 +15,7 @@ class ZlibCodec(CodecBase):
 
     name: ClassVar[str] = "numcodecs.zlib"
     kind: ClassVar[Kind] = "bytes_bytes"
+    _libraries = deflate.LIBRARIES
 
     level: int = 1
     """Compression level, 0 to 9."""

@@ -39,6 +39,7 @@ class ZstdCodec(CodecBase):
 
     name: ClassVar[str] = "zstd"
     kind: ClassVar[Kind] = "bytes_bytes"
+    _libraries = ("zstandard", "numcodecs.zstd")
 
     level: int = 0
     """Compression level, -131072 to 22; 0 is the library's default, 3."""
