@@ -11,6 +11,9 @@ import psutil
 
 from fastzarr.bench.results import FileSystem, Host, SourceCommit
 
+CONTROL_GROUP = Path("/sys/fs/cgroup")
+"""Where a container sees its own limits."""
+
 
 def describe(directory: Path) -> Host:
     """The machine now, with the file system under `directory`."""
@@ -37,8 +40,13 @@ def allowed_cores() -> tuple[int, ...]:
 
 
 def available_memory() -> int:
-    """Bytes that can be allocated without swapping."""
-    return psutil.virtual_memory().available
+    """Bytes that can be allocated without swapping, and within the limit of a container (cgroup v2)."""
+    free = psutil.virtual_memory().available
+    limit = _first_line(CONTROL_GROUP / "memory.max")
+    if limit is None or limit == "max":
+        return free
+    counted = dict(line.split() for line in (CONTROL_GROUP / "memory.stat").read_text().splitlines())
+    return min(free, int(limit) - int(counted["anon"]) - int(counted["shmem"]))
 
 
 def free_space(directory: Path) -> int:
