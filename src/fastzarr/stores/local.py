@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import stat
 from collections.abc import Hashable, Iterator
 from typing import Literal, Self, get_args
 
@@ -95,9 +96,11 @@ class LocalStore:
             self._require_inside(file, key, path)
             size = len(out)
             found = os.readv(file, (out, _BEYOND))
+            if found == size:
+                return found
             if found < size:
                 found += _fill(file, out[found:])
-            return found if found <= size else os.fstat(file).st_size
+            return found if found < size else os.fstat(file).st_size
         except IsADirectoryError:
             return None
         finally:
@@ -142,12 +145,12 @@ class LocalStore:
         path = self._path(key)
         check_writable(self, key)
         directory = path.rpartition("/")[0]
-        if not os.path.lexists(path):
-            return
-        self._require_real(os.path.realpath(directory), key)
         try:
+            if stat.S_ISDIR(os.lstat(path).st_mode):
+                return
+            self._require_real(os.path.realpath(directory), key)
             os.unlink(path)
-        except (FileNotFoundError, IsADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):
             return
         if self.durability == "full":
             _sync_directory(directory)
@@ -157,28 +160,22 @@ class LocalStore:
         check_prefix(prefix)
         check_writable(self, prefix)
         self._known.clear()
-        directory = self._prefix + prefix.rstrip("/")
+        directory = self._prefix + prefix.rstrip("/") if prefix else self.root
         if not os.path.isdir(directory):
             return
-        self._require_real(os.path.realpath(directory), prefix)
-        from shutil import rmtree
-
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                if entry.is_dir(follow_symlinks=False):
-                    rmtree(entry.path)
-                else:
-                    os.unlink(entry.path)
-        if prefix:
-            os.rmdir(directory)
+        holder = directory.rpartition("/")[0] if prefix else directory
+        self._require_real(os.path.realpath(holder), prefix)
+        for path in [directory] if prefix else [self._prefix + name for name in os.listdir(directory)]:
+            _remove_tree(path)
+        if self.durability == "full":
+            _sync_directory(holder)
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
-        """All keys that begin with `prefix`; unfinished files are no keys."""
-        for name in self.list_dir(prefix):
-            if os.path.isdir(f"{self._prefix}{prefix}{name}"):
-                yield from self.list_prefix(f"{prefix}{name}/")
-            else:
-                yield f"{prefix}{name}"
+        """All keys that begin with `prefix`; unfinished files are no keys.
+
+        A link to a directory that is on the way to it is not followed: there would be no end.
+        """
+        return self._walk(prefix, ())
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         """Names directly below `prefix`, sorted; unfinished files are left out."""
@@ -189,7 +186,17 @@ class LocalStore:
         except (FileNotFoundError, NotADirectoryError):
             return iter(())
         self._require_real(os.path.realpath(directory), prefix)
-        return iter(sorted(name for name in names if not name.endswith(_PARTIAL)))
+        return iter(sorted(name for name in names if not (name[0] == "." and name.endswith(_PARTIAL))))
+
+    def _walk(self, prefix: str, above: tuple[str, ...]) -> Iterator[str]:
+        real = os.path.realpath(self._prefix + prefix)
+        if real in above:
+            return
+        for name in self.list_dir(prefix):
+            if os.path.isdir(f"{self._prefix}{prefix}{name}"):
+                yield from self._walk(f"{prefix}{name}/", (*above, real))
+            else:
+                yield f"{prefix}{name}"
 
     def _path(self, key: str) -> str:
         check_key(key)
@@ -210,29 +217,38 @@ class LocalStore:
         """Make a directory if it lies in one that this store made: then it is hardly there yet."""
         missing = self._unknown(directory)
         if self._known.get(missing[-1].rpartition("/")[0]):
-            self._make_each(missing)
+            try:
+                self._make_each(missing)
+            except FileNotFoundError:  # somebody removed what was known
+                self._known.clear()
 
     def _make(self, directory: str) -> None:
         """Make a directory that turned out not to be there, and those above it."""
         self._known.clear()
+        above = []
+        missing = self.root
+        while not os.path.isdir(missing):
+            above.append(missing)
+            missing = os.path.dirname(missing)
+        self._make_each(above)
         self._make_each(self._unknown(directory))
 
     def _make_each(self, missing: list[str]) -> None:
+        """Make directories, the last first; those above the root are made without a look where they lie."""
         for directory in reversed(missing):
             made = True
             try:
                 os.mkdir(directory)
             except FileExistsError:
-                self._require_real(os.path.realpath(directory), directory[len(self._prefix) :])
+                if not os.path.isdir(directory):
+                    return  # opening a file below will tell that this is no directory
                 made = False
-            except FileNotFoundError:
-                if directory == self.root:
-                    os.makedirs(directory, exist_ok=True)
-                else:
-                    self._make(directory)
+            if len(directory) >= len(self.root):
+                if not made:
+                    self._require_real(os.path.realpath(directory), directory[len(self._prefix) :])
+                self._remember(directory, made=made)
             if made and self.durability == "full":
-                _sync_directory(directory.rpartition("/")[0])
-            self._remember(directory, made=made)
+                _sync_directory(os.path.dirname(directory))
 
     def _unknown(self, directory: str) -> list[str]:
         """The directory and those above it up to the root that are not known, innermost first."""
@@ -267,6 +283,16 @@ def _fill(file: int, out: memoryview) -> int:
             break
         found += count
     return found
+
+
+def _remove_tree(path: str) -> None:
+    """Remove a file, a link, or a directory with all in it; no link is followed."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        from shutil import rmtree
+
+        rmtree(path)
+    else:
+        os.unlink(path)
 
 
 def _write(file: int, data: memoryview) -> None:
