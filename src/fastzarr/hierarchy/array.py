@@ -71,7 +71,7 @@ class Array:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        return f"<Array {nodes.key(str(self._store), self._path)} shape={self.shape} dtype={self.dtype}>"
+        return f"<Array {nodes.place(self._store, self._path)} shape={self.shape} dtype={self.dtype}>"
 
     @property
     def metadata(self) -> ArrayMetadata:

@@ -91,7 +91,7 @@ def create_array(
     opened = open_store(store)
     path = normalize_path(name)
     metadata = _new_metadata(
-        where=nodes.key(str(opened), path),
+        where=nodes.place(opened, path),
         shape=shape,
         dtype=dtype,
         chunks=chunks,

@@ -18,6 +18,11 @@ def key(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
 
 
+def place(store: ReadableStore, path: str) -> str:
+    """The node at `path`, as texts name it."""
+    return f"{store}/{path}" if path else str(store)
+
+
 def read_document(store: ReadableStore, document_key: str) -> dict[str, Any] | None:
     """The JSON object under a key, or None where there is none; raises `MetadataError`."""
     data = store.get(document_key)
