@@ -380,7 +380,7 @@ def test_a_read_only_array_refuses_before_anything_changes(zarr_format: int, tmp
     assert array.attrs.asdict() == {"a": 1}
 
 
-# zarr-python#1977, zarr-python#150: arrays without elements; zarr-specs#379, zarr-python#3899: chunks of size 0
+# zarr-python#1977, zarr-python#150: arrays without elements; zarr-specs#379: chunks of size 0
 @pytest.mark.parametrize("zarr_format", [2, 3])
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 0, 2)])
 def test_arrays_without_elements(shape: tuple[int, ...], zarr_format: int, tmp_path: Path) -> None:

@@ -29,6 +29,8 @@ class Crc32cCodec(CodecBase):
         if len(data) < 4:
             raise CodecError(f"got {len(data)} bytes, expected data and a CRC32C of 4 bytes")
         body = memoryview(data)[:-4]
+        if out is not None and len(body) != len(out):
+            raise CodecError(f"got {len(body)} bytes before the CRC32C, expected {len(out)}")
         found = bytes(memoryview(data)[-4:])
         expected = _checksum(body)
         if found != expected:

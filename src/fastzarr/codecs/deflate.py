@@ -43,4 +43,6 @@ def decompress(data: Buffer, size: int | None, wbits: int) -> bytes:
             break
         if wbits != GZIP:
             raise CodecError(f"{len(rest)} bytes follow the end of the stream")
+    if size is not None and found < size:
+        raise CodecError(f"decodes to {found} bytes, expected {size}")
     return parts[0] if len(parts) == 1 else b"".join(parts)
