@@ -71,8 +71,6 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
     environment.filters.update(
         size=summary.size_text,
         throughput=summary.throughput_text,
-        lead=summary.lead_text,
-        ratio=summary.ratio_text,
         case_text=summary.case_text,
         milliseconds=lambda seconds: "–" if seconds is None else f"{1000 * seconds:.3g}",
     )

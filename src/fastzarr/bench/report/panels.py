@@ -82,7 +82,13 @@ def ceiling(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure)
         weight = "bold" if subject else "normal"
         place = (max(mean, *dots), y)
         ax.annotate(
-            f"{means[name]:.0f}", place, (8, 0), textcoords="offset points", va="center", weight=weight
+            f"{means[name]:.0f}",
+            place,
+            (8, 0),
+            textcoords="offset points",
+            va="center",
+            weight=weight,
+            bbox={"facecolor": colours.GROUND, "edgecolor": "none", "pad": 1},
         )
     ax.axvline(100, color=colours.TEXT, lw=1, zorder=2)
     ax.set_yticks(range(len(ordered)), ordered)
@@ -148,7 +154,7 @@ def _label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> No
             overlap = max(0.0, LABEL_GAP - (heights[i + 1] - heights[i]))
             heights[i] -= overlap / 2
             heights[i + 1] += overlap / 2
-        heights[-1:] = [min(height, 1.0) for height in heights[-1:]]
+        heights[-1:] = [min(height, 0.98) for height in heights[-1:]]
     for height, (y, x, text, colour) in zip(heights, places, strict=True):
         leader = (x + 0.015, 1.03), (y, height)
         ax.plot(*leader, color=colour, lw=0.5, transform=ax.transAxes, clip_on=False)

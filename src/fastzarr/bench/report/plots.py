@@ -66,7 +66,7 @@ class Plot:
 
 
 def plots(bundle: Bundle) -> list[Plot]:
-    """Throughput against size per source and format, share of the ceiling, lead over the best peer.
+    """Share of the ceiling, lead over the best peer, throughput against size per source and format.
 
     What would be no plot is left out: lines through a single size, shares without a ceiling.
     """
@@ -75,7 +75,7 @@ def plots(bundle: Bundle) -> list[Plot]:
     for block in shown:
         parts.setdefault((block.case.source, block.case.zarr_format), []).append(block)
     by_size = [_throughput(source, version, part) for (source, version), part in parts.items()]
-    return [plot for plot in (*by_size, _ceiling(shown), _lead(shown)) if plot.panels]
+    return [plot for plot in (_ceiling(shown), _lead(shown), *by_size) if plot.panels]
 
 
 def save_png(plot: Plot, path: Path) -> None:

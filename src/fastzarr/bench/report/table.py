@@ -2,7 +2,9 @@
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -15,6 +17,8 @@ NARROWEST_WITH_SPREAD = 98
 """Columns of the terminal below which the spread is left out."""
 NARROWEST_WITH_GAPS = 110
 """Columns of the terminal from which the three measures are set apart."""
+STYLE: dict[str, Any] = {"box": SIMPLE_HEAD, "show_edge": False, "pad_edge": False, "header_style": ""}
+"""A rule below the header, and no other line."""
 
 
 def print_table(bundle: Bundle, console: Console) -> None:
@@ -52,7 +56,7 @@ def _title(block: summary.Block) -> str:
 
 def _table(block: summary.Block, width: int) -> Table:
     with_spread = width >= NARROWEST_WITH_SPREAD
-    table = Table(box=None, padding=(0, 0, 0, 1), pad_edge=False, header_style="underline")
+    table = Table(**STYLE, padding=0)
     table.add_column("\nbackend", min_width=16, no_wrap=True)
     for measure in summary.MEASURES:
         least = 9 if width >= NARROWEST_WITH_GAPS else 5
@@ -107,7 +111,7 @@ def _listed(start: str, items: Iterable[str], width: int, style: str = "") -> Te
 
 
 def _means(parts: Mapping[str, tuple[summary.Block, ...]]) -> Table:
-    table = Table(box=None, padding=(0, 0, 0, 2), pad_edge=False, header_style="underline", style="bold")
+    table = Table(**STYLE, padding=(0, 0, 0, 1))
     table.add_column(f"{summary.SUBJECT}, geometric means", justify="right", no_wrap=True)
     for measure in summary.MEASURES:
         table.add_column(measure, min_width=9, no_wrap=True)
