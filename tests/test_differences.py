@@ -1,0 +1,204 @@
+"""Every row of `docs/differences.md`, against the installed zarr-python: the test has the row's name."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import zarr
+from numpy.typing import NDArray
+from oracle import bits, written_by_fastzarr, written_by_zarr
+from zarr.codecs import BytesCodec, ZstdCodec
+from zarr.core.buffer.cpu import Buffer
+from zarr.storage import MemoryStore
+
+import fastzarr
+from fastzarr.errors import BufferMismatchError, ChunkError, MetadataError
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "differences.md"
+OLDEST = zarr.__version__.startswith("3.1.")
+"""What the rows tell of 3.1 can be seen."""
+PAYLOAD = np.uint32(0x7FC00001).view(np.float32)
+
+
+def theirs(**arguments: Any) -> zarr.Array[Any]:
+    return zarr.create_array(MemoryStore(), **{"shape": 4, "dtype": "f4"} | arguments)
+
+
+def ours(**arguments: Any) -> fastzarr.Array:
+    return fastzarr.create_array(None, **{"shape": 4, "dtype": "f4"} | arguments)
+
+
+def document(call: Callable[[Any, Any], object], library: Any = fastzarr) -> Any:
+    objects = written_by_fastzarr(call) if library is fastzarr else written_by_zarr(call)
+    return json.loads(objects["zarr.json" if "zarr.json" in objects else ".zarray"])
+
+
+def test_every_row_has_a_test_and_every_test_a_row() -> None:
+    rows = re.findall(r"^\| ([^|]+?) \|", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE)
+    named = {re.sub(r"\W+", "_", row.lower()) for row in rows if row != "difference"}
+    tests = {name.removeprefix("test_") for name in globals() if name.startswith("test_")}
+    assert tests - {"every_row_has_a_test_and_every_test_a_row"} == named
+
+
+def test_fill_values_that_do_not_fit() -> None:
+    for dtype, value, becomes in (("int32", 1.5, 1), ("bool", 2, True), ("int8", "3", 3)):
+        assert theirs(dtype=dtype, fill_value=value).fill_value == becomes
+        with pytest.raises(MetadataError, match="fill_value"):
+            ours(dtype=dtype, fill_value=value)
+
+
+def test_values_of_another_shape() -> None:
+    array = theirs()
+    array[0:2] = [1, 2, 3]
+    assert np.asarray(array[...]).tolist() == [1, 2, 0, 0]
+    with pytest.raises(BufferMismatchError):
+        ours()[0:2] = [1, 2, 3]
+    with pytest.raises(ValueError):
+        np.zeros(4)[0:2] = [1, 2, 3]
+
+
+def test_chunks_of_size_zero() -> None:
+    if OLDEST:
+        assert theirs(chunks=(0,)).chunks == (0,)
+    with pytest.raises(MetadataError, match="chunks"):
+        ours(chunks=(0,))
+
+
+def test_chunks_for_some_dimensions() -> None:
+    if OLDEST:
+        assert zarr.create((10, 11), chunks=(3,), store=MemoryStore()).chunks == (3, 11)
+    with pytest.raises(MetadataError, match="chunks"):
+        fastzarr.create((10, 11), chunks=(3,))
+
+
+def test_an_empty_list_of_dimension_names() -> None:
+    given: dict[str, Any] = {"shape": (2, 2), "dtype": "f4", "dimension_names": []}
+    assert "dimension_names" not in document(
+        lambda library, store: library.create_array(store, **given), zarr
+    )
+    with pytest.raises(MetadataError, match="dimension_names"):
+        ours(**given)
+    assert ours(shape=(), dimension_names=[]).metadata.dimension_names == ()
+
+
+def test_bytes_codec_without_byte_order() -> None:
+    if OLDEST:
+        assert theirs(serializer={"name": "bytes"}).serializer == BytesCodec(endian="little")
+    with pytest.raises(MetadataError, match="endian"):
+        ours(serializer={"name": "bytes"})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_keywords_without_effect() -> None:
+    for name in ("synchronizer", "chunk_store", "cache_attrs", "object_codec", "meta_array"):
+        zarr.create(3, store=MemoryStore(), **{name: None})
+        with pytest.raises(TypeError, match=name):
+            fastzarr.create(3, **{name: None})
+
+
+def test_attributes_that_json_cannot_say() -> None:
+    def call(library: Any, store: Any) -> None:
+        library.create_array(store, name="g/a", shape=1, dtype="f4", attributes={"x": object()})
+
+    objects: dict[str, bytes] = {}
+    with pytest.raises(MetadataError, match="attributes: 'x'"):
+        call(fastzarr, objects)
+    assert not objects
+    with pytest.raises(TypeError):
+        call(zarr, MemoryStore())
+
+
+def test_damaged_chunks() -> None:
+    array, objects = theirs(compressors=None, fill_value=1), dict[str, bytes]()
+    array[...] = 0
+    array.store._store_dict["c/0"] = Buffer.from_bytes(b"???")
+    with pytest.raises(ValueError) as caught:
+        array[...]
+    assert "c/0" not in str(caught.value)
+    fastzarr.create_array(objects, data=np.ones(4, "f4"), compressors=None)
+    objects["c/0"] = b"???"
+    with pytest.raises(ChunkError, match="c/0"):
+        fastzarr.open_array(objects)[...]
+
+
+def test_payload_of_a_nan_as_fill_value() -> None:
+    def call(library: Any, store: Any) -> None:
+        library.create_array(store, shape=1, dtype="f4", fill_value=PAYLOAD)
+
+    assert document(call, zarr)["fill_value"] == "NaN"
+    assert document(call)["fill_value"] == "0x7fc00001"
+
+
+def test_nan_with_another_payload() -> None:
+    value = np.full(4, PAYLOAD)
+    found: list[NDArray[Any]] = []
+    for array in (theirs(fill_value=np.nan), ours(fill_value=np.nan)):
+        array[...] = value
+        found.append(np.asarray(array[...]))
+    assert bits(found[0]) != bits(value)
+    assert bits(found[1]) == bits(value)
+
+
+def test_an_integer_for_every_dimension() -> None:
+    assert isinstance(theirs()[0], np.ndarray)
+    assert isinstance(ours()[0], np.float32)
+
+
+def test_big_endian_data_types_in_v3() -> None:
+    made = zarr.create_array(store := MemoryStore(), shape=4, dtype=">f4")
+    assert made.dtype == np.dtype(">f4")
+    assert zarr.open_array(store).dtype == np.dtype("f4")
+    assert ours(dtype=">f4").dtype == np.dtype("f4")
+
+
+def test_short_forms_of_chunks() -> None:
+    shape = (10, 11)
+    whole = ours(shape=shape).chunks
+    for chunks, expected in (
+        (3, (3, 3)),
+        (-1, shape),
+        ((-1, 3), (10, 3)),
+        (True, whole),
+        (None, whole),
+        (False, shape),
+    ):
+        assert ours(shape=shape, chunks=chunks).chunks == expected
+    if OLDEST:
+        with pytest.raises(ValueError):
+            theirs(shape=shape, chunks=3)
+
+
+def test_short_forms_of_chunk_key_encodings() -> None:
+    for given in ("v2", ("v2", "."), {"name": "v2"}):
+        assert ours(chunk_key_encoding=given).metadata.document["chunk_key_encoding"] == {
+            "name": "v2",
+            "configuration": {"separator": "."},
+        }
+    for given in ("v2", ("v2", ".")):
+        with pytest.raises(TypeError):
+            theirs(chunk_key_encoding=given)
+
+
+def test_fill_values_as_documents_write_them() -> None:
+    for dtype, value in (("f4", "0x7fc00001"), ("c8", ["NaN", 0.0])):
+        assert ours(dtype=dtype, fill_value=value).metadata.document["fill_value"] == value
+        with pytest.raises(TypeError):
+            theirs(dtype=dtype, fill_value=value)
+
+
+def test_codecs_of_the_other_format() -> None:
+    for codec in (fastzarr.codecs.ZstdCodec(level=3), ZstdCodec(level=3)):
+        made = ours(compressors=codec, zarr_format=2)
+        assert made.metadata.document["compressor"] == {"id": "zstd", "level": 3}
+    with pytest.raises(ValueError):
+        theirs(compressors=ZstdCodec(level=3), zarr_format=2)
+
+
+def test_no_compressor_by_the_older_keyword_in_v3() -> None:
+    assert fastzarr.create(3, compressor=None).compressors == ()
+    with pytest.raises(ValueError):
+        zarr.create(3, store=MemoryStore(), compressor=None)
