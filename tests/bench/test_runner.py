@@ -270,6 +270,25 @@ def test_an_interrupt_saves_what_there_is(
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "nothing is left behind"
 
 
+def test_an_interrupt_passes_while_a_library_writes_on(
+    execute: Any, fake: MakeBackend, log: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its directory cannot be removed then: rmtree finds it empty, and not empty a moment later."""
+
+    def interrupt(step: int, data: NDArray[Any]) -> NDArray[Any]:
+        raise KeyboardInterrupt
+
+    def not_empty(path: Path, ignore_errors: bool = False, **handler: Any) -> None:
+        if not (ignore_errors or handler):
+            raise OSError(39, "Directory not empty")
+
+    backend = fake("a", on_write=interrupt)
+    with monkeypatch.context() as patch:
+        patch.setattr(runner.shutil, "rmtree", not_empty)
+        with pytest.raises(KeyboardInterrupt):
+            execute(backend)
+
+
 def test_it_saves_after_each_run(execute: Any, fake: MakeBackend) -> None:
     saved: list[Bundle] = []
     execute(fake("a"), fake("b"), save=saved.append)

@@ -74,6 +74,33 @@ def test_garbage_collection_is_on_again_after_an_error(tmp_path: Path) -> None:
     assert gc.isenabled()
 
 
+def test_writers_and_readers_are_closed_after_an_error(tmp_path: Path) -> None:
+    closed: list[str] = []
+
+    class Broken:
+        def create(self, path: Path, case: Case) -> "Broken":
+            path.mkdir()
+            return self
+
+        def open(self, path: Path, case: Case) -> "Broken":
+            return self
+
+        def write(self, step: int, data: object) -> None:
+            if self.writes_fail:
+                raise OSError("full")
+
+        def read(self, step: int, out: object) -> None:
+            raise OSError("gone")
+
+        def close(self) -> None:
+            closed.append("closed")
+
+    for number, Broken.writes_fail in enumerate((True, False)):  # type: ignore[attr-defined]
+        with pytest.raises(OSError, match="gone" if number else "full"):
+            sequential.run(Broken(), case(), tmp_path / str(number), STEPS, STEPS[0].copy())  # type: ignore[arg-type]
+    assert closed == ["closed"] * 3
+
+
 def test_a_short_file_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     reader = BACKENDS["raw"].open(tmp_path / "a", case())

@@ -6,6 +6,7 @@ whether a chunk that equals the fill value is left out.
 
 import json
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,9 @@ def differences(backend: Backend, case: Case, path: Path) -> list[str]:
     small = replace(case, shape=(3, *(min(n, 8) for n in case.shape[1:])))
     fill = np.full(small.shape[1:], small.fill_value, small.dtype)
     data = (fill != 1).astype(small.dtype)
-    writer = backend.create(path, small)
-    for step in range(3):
-        writer.write(step, fill if step == FILL_STEP else data)
-    writer.close()
+    with closing(backend.create(path, small)) as writer:
+        for step in range(3):
+            writer.write(step, fill if step == FILL_STEP else data)
     if backend.kind == "baseline":
         return []
     documents = list(_array_documents(path))

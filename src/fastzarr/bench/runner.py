@@ -5,13 +5,15 @@ once as a warm-up, where what they stored and read is verified, and then once pe
 backends is random within each repeat, so that a slow spell of the machine falls on all of them alike.
 """
 
+import atexit
 import gc
 import itertools
 import random
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,7 +117,11 @@ class _Run:
 
     def run(self) -> Bundle:
         try:
-            with tempfile.TemporaryDirectory(prefix="fastzarr-bench-", dir=self._plan.directory) as scratch:
+            with tempfile.TemporaryDirectory(
+                prefix="fastzarr-bench-", dir=self._plan.directory, ignore_cleanup_errors=True
+            ) as scratch:
+                # Once more at exit: a library that was interrupted may write on in a thread until then.
+                atexit.register(shutil.rmtree, scratch, ignore_errors=True)
                 self._scratch = Path(scratch)
                 for _, jobs in itertools.groupby(self._plan.jobs, key=lambda job: id(job.source)):
                     self._run_jobs(tuple(jobs))
@@ -198,26 +204,20 @@ class _Run:
         layout = (case.codec, case.level, case.zarr_format, case.dtype, len(case.shape))
         kind = (backend.name, *layout, repr(case.fill_value))
         if kind not in self._gate_results:
-            path = self._scratch / backend.name
-            try:
+            with self._place(backend) as path:
                 found = gate.differences(backend, case, path)
-            finally:
-                _remove(path)
             own_sync = self._plan.own_sync.get(backend.name)
             self._gate_results[kind] = [*found, own_sync] if own_sync else found
         return self._gate_results[kind]
 
     def _warm_up(self, row: Row, backend: Backend, case: Case, steps: NDArray[Any], out: NDArray[Any]) -> Row:
-        path = self._scratch / backend.name
-        try:
+        with self._place(backend) as path:
             self._peak.restart()
             sequential.run(backend, case, path, steps, out, *self._clocks)
             peak = self._peak.above_start()
             stored_bytes, stored_chunks = verify.stored(path)
             verify.reading(backend, case, path, steps, out)
             verified_by = verify.other_reading(backend, case, path, steps, out, self._plan.readers)
-        finally:
-            _remove(path)
         row = replace(
             row,
             ranked=row.kind == "library" and row.status == "ok",
@@ -239,13 +239,24 @@ class _Run:
         repeat: int,
         position: int,
     ) -> Sample:
-        path = self._scratch / backend.name
         load = psutil.getloadavg()[0]
-        try:
+        with self._place(backend) as path:
             phases = sequential.run(backend, case, path, steps, out, *self._clocks)
-        finally:
-            _remove(path)
         return Sample(repeat=repeat, position=position, load_average=load, **asdict(phases))
+
+    @contextmanager
+    def _place(self, backend: Backend) -> Iterator[Path]:
+        """Where `backend` stores one array; it is removed, and the file system waited for, so that the next
+        run does not pay for it. After an error, what a thread still writes stays until the end of the run.
+        """
+        path = self._scratch / backend.name
+        try:
+            yield path
+        except BaseException:
+            _remove(path, ignore_errors=True)
+            raise
+        _remove(path)
+        sequential.sync(path)
 
     def _tell(self, share: float, case: str, turn: str = "") -> None:
         self._progress(Progress(cases_done=self._cases_done, share=share, case=case, turn=turn))
@@ -267,10 +278,8 @@ def _unequal(row: Row, reasons: Sequence[str]) -> Row:
     return replace(row, status=status, ranked=False, reason=reason)
 
 
-def _remove(path: Path) -> None:
-    """Remove what a run stored, and wait for the file system, so that the next run does not pay for it."""
+def _remove(path: Path, *, ignore_errors: bool = False) -> None:
     if path.is_file():
         path.unlink()
     elif path.exists():
-        shutil.rmtree(path)
-    sequential.sync(path)
+        shutil.rmtree(path, ignore_errors)

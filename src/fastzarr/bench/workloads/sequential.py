@@ -7,7 +7,7 @@ import gc
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,9 +57,9 @@ def run(
         begin = clock()
         writer = backend.create(path, case)
         created, created_cpu = clock(), cpu_clock()
-        for number, step in enumerate(steps):
-            writer.write(number, step)
-        writer.close()
+        with closing(writer):
+            for number, step in enumerate(steps):
+                writer.write(number, step)
         written, written_cpu = clock(), cpu_clock()
         sync(path)
         synced = clock()
@@ -69,9 +69,9 @@ def run(
         reader = backend.open(path, case)
         opened, opened_cpu = clock(), cpu_clock()
         if reader is not None:
-            for number in range(len(steps)):
-                reader.read(number, out)
-            reader.close()
+            with closing(reader):
+                for number in range(len(steps)):
+                    reader.read(number, out)
         read, read_cpu = clock(), cpu_clock()
     return Phases(
         create=created - begin,
