@@ -329,11 +329,15 @@ def verbs(store: fastzarr.LocalStore, key: str) -> list[Callable[[], Any]]:
     ]
 
 
+@pytest.mark.parametrize("fresh", [True, False])
 @pytest.mark.parametrize("relative", [True, False])
 def test_a_linked_directory_that_leads_outside_is_refused(
-    store: fastzarr.LocalStore, outside: Path, relative: bool
+    store: fastzarr.LocalStore, outside: Path, relative: bool, fresh: bool
 ) -> None:
+    """By a store that made the directories, and by one that found them."""
     store.set("c/0", b"1")
+    if fresh:
+        store = fastzarr.LocalStore(store.root)
     Path(store.root, "linked").symlink_to("../outside" if relative else outside)
     Path(store.root, "c/deep").symlink_to(outside)
     for directory in ("linked", "c/deep"):

@@ -151,6 +151,28 @@ def test_every_slice_of_one_small_dimension() -> None:
             np.testing.assert_array_equal(array[selection], expected[selection])
 
 
+@pytest.mark.parametrize("chunks", [(1, 3, 4), (1, 2, 4), (2, 3, 4), (1, 5, 5)])
+@pytest.mark.parametrize("chain", CHAINS)
+def test_a_time_series_step_by_step(chain: dict[str, Any], chunks: tuple[int, ...]) -> None:
+    data = np.arange(1, 61, dtype="i4").reshape(5, 3, 4)
+    array = fastzarr.create_array(None, shape=data.shape, dtype="i4", chunks=chunks, **chain)
+    for step in (3, 0, 4, 1, 2):
+        array[step] = data[step]
+        np.testing.assert_array_equal(array[step], data[step])
+    np.testing.assert_array_equal(array[...], data)
+    out = np.zeros_like(data)
+    for step in (-5, 1, np.int64(2), -2, 4):
+        array.read_into(out[step], selection=step)
+        np.testing.assert_array_equal(array[step], data[step])
+    np.testing.assert_array_equal(out, data)
+    array[np.int64(2)] = 7
+    assert (array[2] == 7).all()
+    assert (array[1] == data[1]).all()
+    for step in (5, -6):
+        with pytest.raises(BoundsCheckError, match=rf"dimension 0: got index {step}, expected -5 to 4"):
+            array[step]
+
+
 def test_what_a_selection_without_dimensions_returns() -> None:
     """As with NumPy: a scalar, not a 0-dimensional array, when integers take every dimension."""
     array = fastzarr.create_array(None, data=np.arange(6, dtype="f4").reshape(2, 3), chunks=(2, 2))
