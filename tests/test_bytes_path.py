@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from oracle import DTYPES
 
 import fastzarr
 from fastzarr import chunk_io
@@ -91,6 +92,20 @@ def test_a_full_chunk_without_codec_is_written_from_the_callers_memory(arguments
     assert {verb for verb, _ in store.taken()} == {"set"}, "the old chunk was read"
     step = data[: array.chunks[0]].nbytes
     assert sorted(store.places[1:]) == [place(data) + step * n for n in range(array.nchunks)]
+
+
+# CliMA/Oceananigans.jl#5776: a view that was not flat, given to a store
+@pytest.mark.parametrize("dtype", DTYPES, ids=lambda dtype: dtype.str)
+def test_stores_get_flat_bytes_whatever_the_rank(dtype: np.dtype[Any]) -> None:
+    for rank in range(5):
+        for zarr_format, compressors in ((2, None), (3, None), (3, "auto")):
+            shape = (2,) * rank
+            array, store = recorded(
+                shape=shape, chunks=shape, dtype=dtype, compressors=compressors, zarr_format=zarr_format
+            )
+            array[...] = np.ones(shape, dtype)
+            assert [verb for verb, _ in store.taken()] == ["set"]
+            assert (array[...] == 1).all()
 
 
 def test_fortran_order_is_written_from_the_callers_memory() -> None:

@@ -14,8 +14,6 @@ from zarr.storage import LocalStore
 
 import fastzarr
 
-pytestmark = pytest.mark.filterwarnings("ignore::zarr.errors.ZarrUserWarning")
-
 LAYOUTS: list[tuple[tuple[int, ...], tuple[int, ...], str]] = [
     ((7, 11), (3, 5), "C"),
     ((7, 11), (3, 5), "F"),
@@ -87,7 +85,9 @@ def test_written_by_fastzarr(dtype: np.dtype[Any], zarr_format: int, codec: str,
         assert_same(read_by_zarr(root), data)
         if codec != "lz4":
             assert_same(read_by_tensorstore(root), data)
-        assert_same(fastzarr.open_array(root, mode="r")[...], data)
+        array = fastzarr.open_array(root, mode="r")
+        assert array.chunks == given["chunks"]
+        assert_same(array[...], data)
 
 
 @each_codec
