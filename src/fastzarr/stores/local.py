@@ -121,8 +121,8 @@ class LocalStore:
             file = os.open(partial, _OPEN_WRITE, 0o666)
         try:
             try:
+                self._require_inside(file, key, partial)
                 if directory not in self._known:
-                    self._require_inside(file, key, partial)
                     self._remember(directory, made=False)
                 written = os.write(file, data)
                 if written < len(data):
