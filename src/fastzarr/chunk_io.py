@@ -6,6 +6,7 @@ caller and the pool together, each thread taking the next projection of the plan
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -20,7 +21,7 @@ from fastzarr.indexing import Plan, Projection
 from fastzarr.stores.base import Buffer, Store
 
 if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 THREADS_VARIABLE = "FASTZARR_THREADS"
 """Environment variable with the number of threads for one call."""
@@ -76,8 +77,20 @@ class ChunkIO:
             if not self._fetch_into(key, target):
                 target[...] = self._fill
             return
+        chunk = self._fetch(key)
+        target[...] = self._fill if chunk is None else chunk[selected]
+
+    def _fetch(self, key: str) -> NDArray[Any] | None:
+        """The whole chunk in memory of its own, or None where it is missing."""
+        if self._chain.fixed_size:
+            chunk = np.empty(self._chunks, self._dtype)
+            return chunk if self._fetch_into(key, chunk) else None
+        data = self._store.get(key)
+        if data is None:
+            return None
         chunk = np.empty(self._chunks, self._dtype)
-        target[...] = chunk[selected] if self._fetch_into(key, chunk) else self._fill
+        self._decode_into(key, data, chunk)
+        return chunk
 
     def _fetch_into(self, key: str, chunk: NDArray[Any]) -> bool:
         """Fill a whole `chunk` and tell whether it was there."""
@@ -96,22 +109,24 @@ class ChunkIO:
         data = self._store.get(key)
         if data is None:
             return False
+        self._decode_into(key, data, chunk)
+        return True
+
+    def _decode_into(self, key: str, data: Buffer, chunk: NDArray[Any]) -> None:
         try:
-            chain.decode_into(data, chunk)
+            self._chain.decode_into(data, chunk)
         except CodecError as error:
             raise ChunkError(key, str(error)) from error
-        return True
 
     def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
         coords, selected, _, complete, padded = projection
         key = self._key_template % coords
-        with self._lock(key):
+        with lock(self._store, key):
             if complete and not padded:
                 chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
             else:
-                chunk = np.empty(self._chunks, self._dtype)
-                if complete or not self._fetch_into(key, chunk):
-                    chunk[...] = self._fill
+                old = None if complete else self._fetch(key)
+                chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
                 chunk[selected] = value
             self._put(key, chunk)
 
@@ -122,8 +137,10 @@ class ChunkIO:
             data: Buffer = self._chain.encode(chunk)
             self._store.set(key, data)
 
-    def _lock(self, key: str) -> threading.RLock:
-        return _locks[hash((self._store.identity, key)) % _LOCK_COUNT]
+
+def lock(store: Store, key: str) -> threading.RLock:
+    """The lock of this process for a key; others may share it, so hold one at a time."""
+    return _locks[hash((store.identity, key)) % _LOCK_COUNT]
 
 
 class _FillPattern:
@@ -191,14 +208,33 @@ def _run_parallel(act: _Act, projections: Iterator[Projection], array: NDArray[A
             raise
 
     pool = _get_pool()
-    others = [pool.submit(work) for _ in range(threads - 1)]
+    others: list[Future[None]] = []
     try:
+        # At exit, and where no thread can be started, the caller works alone.
+        with contextlib.suppress(RuntimeError):
+            for _ in range(threads - 1):
+                others.append(pool.submit(work))
         work()
     finally:
-        waited = [other for other in others if not other.cancel()]
-        errors = [error for other in waited if (error := other.exception()) is not None]
-    if errors:
-        raise errors[0]
+        stopped.set()
+        interrupt = _wait([other for other in others if not other.cancel()])
+    for other in others:
+        if not other.cancelled():
+            other.result()
+    if interrupt is not None:
+        raise interrupt
+
+
+def _wait(futures: list[Future[None]]) -> KeyboardInterrupt | None:
+    """Wait until all are done, since they use the caller's memory; an interrupt meanwhile is returned."""
+    interrupt = None
+    for future in futures:
+        while not future.done():
+            try:
+                future.exception()
+            except KeyboardInterrupt as error:
+                interrupt = error
+    return interrupt
 
 
 def _get_pool() -> ThreadPoolExecutor:

@@ -7,6 +7,7 @@ Sources: Zarr v3 core specification, "Data types" and "Fill value"; Zarr v2 spec
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -53,7 +54,7 @@ def from_v2(typestr: object) -> np.dtype[Any]:
         raise MetadataError("dtype", [problem])
     try:
         dtype = np.dtype(typestr)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise MetadataError("dtype", [problem]) from error
     if dtype.name not in _BY_NAME:
         raise MetadataError("dtype", [problem])
@@ -164,7 +165,8 @@ def _parse_float(value: object, dtype: np.dtype[Any], hexadecimal: bool) -> np.g
         if value in _SPECIAL_FLOATS:
             return dtype.type(_SPECIAL_FLOATS[value])  # type: ignore[no-any-return]
         digits = value[2:]
-        if not (hexadecimal and value.startswith("0x") and len(digits) == dtype.itemsize * 2):
+        expected = re.compile(f"0x[0-9a-fA-F]{{{dtype.itemsize * 2}}}")
+        if not (hexadecimal and expected.fullmatch(value)):
             raise ValueError(value)
         bits = int(digits, 16).to_bytes(dtype.itemsize, "little")
         return np.frombuffer(bits, dtype.newbyteorder("<"))[0].astype(dtype)  # type: ignore[no-any-return]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from fastzarr.errors import MetadataError
 
@@ -77,7 +77,7 @@ def guess_chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
 
 
 def _integers(values: object) -> tuple[int, ...]:
-    if isinstance(values, str):
+    if isinstance(values, bool | str | bytes | Mapping | Set):
         raise TypeError(values)
     try:
         return (operator.index(values),)  # type: ignore[arg-type]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fastzarr import codec_chain
+from fastzarr import chunk_io, codec_chain
 from fastzarr.chunk_io import ChunkIO
 from fastzarr.codecs.base import ChunkSpec, Codec
-from fastzarr.errors import BufferMismatchError, ReadOnlyError
+from fastzarr.errors import ArrayNotFoundError, BufferMismatchError, ReadOnlyError
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.attributes import Attributes
 from fastzarr.indexing import BasicSelection, Grid
@@ -106,7 +106,7 @@ class Array:
     @property
     def attrs(self) -> Attributes:
         """User attributes; changes are written at once."""
-        return Attributes(lambda: self._metadata.attributes, self._write_attributes)
+        return Attributes(lambda: self._metadata.attributes, self._change_attributes)
 
     @property
     def ndim(self) -> int:
@@ -188,6 +188,10 @@ class Array:
         self.attrs.update(attributes)
         return self
 
+    def __iter__(self) -> Iterator[Any]:
+        for index in range(len(self)):
+            yield self[index]
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an array without dimensions")
@@ -235,7 +239,13 @@ class Array:
         """
         self._require_writable()
         plan = self._grid.plan(selection)
-        given = value if isinstance(value, np.ndarray | np.generic) else np.asarray(value, self.dtype)
+        if isinstance(value, np.ndarray):
+            given = value
+        else:
+            given = np.asarray(value) if hasattr(value, "__array__") else np.asarray(value, self.dtype)
+            if not given.ndim:
+                given = np.empty((), self.dtype)
+                given[...] = value
         if given.shape != plan.layout.result_shape:
             try:
                 given = np.broadcast_to(given, plan.layout.result_shape)
@@ -250,11 +260,15 @@ class Array:
         if self.read_only:
             raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' or 'a' to write")
 
-    def _write_attributes(self, attributes: dict[str, Any]) -> None:
+    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         self._require_writable()
-        metadata = replace(self._metadata, attributes=attributes)
-        nodes.write_attributes(self._store, self._path, metadata)
-        self._metadata = metadata
+        with chunk_io.lock(self._store, nodes.key(self._path, "attributes")):
+            stored = nodes.read_array(self._store, self._path, self._metadata.zarr_format)
+            if stored is None:
+                raise ArrayNotFoundError(f"{self!r} is no longer in the store")
+            attributes = change(dict(stored.attributes))
+            nodes.write_attributes(self._store, self._path, replace(stored, attributes=attributes))
+            self._metadata = replace(self._metadata, attributes=attributes)
 
 
 class ArrayInfo:

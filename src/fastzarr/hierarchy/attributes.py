@@ -27,11 +27,18 @@ def as_stored(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class Attributes(MutableMapping[str, Any]):
-    """Attributes of one node; each change rewrites its document."""
+    """Attributes of one node; each change rewrites its document.
 
-    def __init__(self, read: Callable[[], dict[str, Any]], write: Callable[[dict[str, Any]], None]) -> None:
+    `change` is given a function from the stored attributes to the new ones.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], dict[str, Any]],
+        change: Callable[[Callable[[dict[str, Any]], dict[str, Any]]], None],
+    ) -> None:
         self._read = read
-        self._write = write
+        self._change = change
 
     def __getitem__(self, name: str) -> Any:
         return self._read()[name]
@@ -40,9 +47,11 @@ class Attributes(MutableMapping[str, Any]):
         self.update({name: value})
 
     def __delitem__(self, name: str) -> None:
-        rest = dict(self._read())
-        del rest[name]
-        self._write(rest)
+        def without(stored: dict[str, Any]) -> dict[str, Any]:
+            del stored[name]
+            return stored
+
+        self._change(without)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._read())
@@ -59,8 +68,10 @@ class Attributes(MutableMapping[str, Any]):
 
     def put(self, attributes: Mapping[str, Any]) -> None:
         """Replace all attributes in one write."""
-        self._write(as_stored(attributes))
+        new = as_stored(attributes)
+        self._change(lambda stored: new)
 
     def update(self, *args: Any, **kwargs: Any) -> None:
         """Set several attributes in one write."""
-        self._write({**self._read(), **as_stored(dict(*args, **kwargs))})
+        new = as_stored(dict(*args, **kwargs))
+        self._change(lambda stored: {**stored, **new})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -10,6 +11,9 @@ import numpy as np
 from fastzarr.chunks.grid import cdata_shape
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
 from fastzarr.errors import MetadataError
+
+_MAX_DIMENSIONS = 64
+"""What NumPy has."""
 
 ZarrFormat = Literal[2, 3]
 MemoryOrder = Literal["C", "F"]
@@ -61,7 +65,7 @@ class ArrayMetadata:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ArrayMetadata):
             return NotImplemented
-        return self.document == other.document and self.attributes == other.attributes
+        return self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -103,6 +107,15 @@ class Problems:
             self.add(member, value, f"a list of integers of {least} or more")
             return None
         return tuple(value)
+
+    def chunks_fit(self, chunks: tuple[int, ...] | None, dtype: np.dtype[Any] | None) -> None:
+        """Note chunks that no NumPy array can hold."""
+        if chunks is None or dtype is None:
+            return
+        if len(chunks) > _MAX_DIMENSIONS:
+            self.found.append(f"got {len(chunks)} dimensions, expected {_MAX_DIMENSIONS} at the most")
+        if math.prod(chunks) * dtype.itemsize >= 2**63:
+            self.add("chunk shape", chunks, f"chunks of less than 2**63 bytes (data type {dtype.name})")
 
     def raise_if_any(self) -> None:
         """Raise `MetadataError` with everything noted."""

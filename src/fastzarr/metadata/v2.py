@@ -86,6 +86,7 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     if shape is not None and chunks is not None and len(shape) != len(chunks):
         problems.add("chunks", list(chunks), f"{len(shape)} sizes, one for each dimension")
     dtype = problems.attempt(data_types.from_v2, document["dtype"])
+    problems.chunks_fit(chunks, dtype)
     fill_value = None
     if dtype is not None and document["fill_value"] is not None:
         fill_value = problems.attempt(
@@ -143,7 +144,7 @@ def _compressor_codec(compressor: dict[str, Any], itemsize: int) -> CodecConfig:
         shuffle = configuration["shuffle"]
         if shuffle == -1:
             shuffle = 2 if itemsize == 1 else 1
-        configuration["shuffle"] = _SHUFFLES.get(shuffle, shuffle)
+        configuration["shuffle"] = _SHUFFLES.get(shuffle, shuffle) if isinstance(shuffle, int) else shuffle
         configuration.setdefault("typesize", itemsize)
     if name == "zstd":
         configuration.setdefault("checksum", False)

@@ -75,6 +75,7 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
     shape = problems.sizes(document, "shape", 0)
     dtype = problems.attempt(data_types.from_name, document["data_type"])
     chunks = _parse_grid(document["chunk_grid"], shape, problems)
+    problems.chunks_fit(chunks, dtype)
     encoding = problems.attempt(key_encoding.parse, document["chunk_key_encoding"])
     fill_value = None
     if dtype is not None:

@@ -38,7 +38,10 @@ class Store(ReadableStore, Protocol):
     """A store that can be written and listed."""
 
     def set(self, key: str, data: Buffer) -> None:
-        """Store bytes under `key`, whole or not at all; keeps no reference to `data`."""
+        """Store bytes under `key`, whole or not at all; keeps no reference to `data`.
+
+        Is called with a lock of the chunk held, so it must not write to arrays itself.
+        """
 
     def erase(self, key: str) -> None:
         """Remove `key`; nothing happens where it is absent."""

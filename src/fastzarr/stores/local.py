@@ -6,6 +6,7 @@ Nothing outside the root is read or written, also where a link leads there.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import os
 import stat
@@ -21,8 +22,11 @@ _PARTIAL = ".partial"
 _RUN = os.urandom(4).hex()
 _serial = itertools.count()
 _KNOWN_DIRECTORIES = 4096
-_OPEN_READ = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_OPEN_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
+"""Not blocking: a pipe in the place of a file must not hang the reader."""
+_OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+_ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""A directory is no object, and there is none below a file."""
 _BEYOND = bytearray(1)
 """Where a read into given memory puts the byte that would be too many, so that one call tells."""
 _DESCRIPTORS = "/proc/self/fd/" if os.path.isdir("/proc/self/fd") else None
@@ -66,11 +70,9 @@ class LocalStore:
         """The file's bytes, or None where there is none."""
         check_key(key)
         path = self._prefix + key
+        files: list[int] = []
         try:
-            file = os.open(path, _OPEN_READ)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
+            file = _open(path, _OPEN_READ, files)
             self._require_inside(file, key, path)
             size = os.fstat(file).st_size
             data: Buffer = os.read(file, size)
@@ -79,20 +81,19 @@ class LocalStore:
                 rest[: len(data)] = data
                 data = memoryview(rest)[: len(data) + _fill(file, memoryview(rest)[len(data) :])]
             return data
-        except IsADirectoryError:
+        except _ABSENT:
             return None
         finally:
-            os.close(file)
+            for opened in files:
+                os.close(opened)
 
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the file in bytes, or None where there is none; fills `out` from its start."""
         check_key(key)
         path = self._prefix + key
+        files: list[int] = []
         try:
-            file = os.open(path, _OPEN_READ)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        try:
+            file = _open(path, _OPEN_READ, files)
             self._require_inside(file, key, path)
             size = len(out)
             found = os.readv(file, (out, _BEYOND))
@@ -101,10 +102,11 @@ class LocalStore:
             if found < size:
                 found += _fill(file, out[found:])
             return found if found < size else os.fstat(file).st_size
-        except IsADirectoryError:
+        except _ABSENT:
             return None
         finally:
-            os.close(file)
+            for opened in files:
+                os.close(opened)
 
     def set(self, key: str, data: Buffer) -> None:
         """Write the file beside its place, then rename it there."""
@@ -114,13 +116,14 @@ class LocalStore:
         partial = f"{directory}/.{name}.{os.getpid():x}-{_RUN}-{next(_serial):x}{_PARTIAL}"
         if directory not in self._known:
             self._make_in_new(directory)
-        try:
-            file = os.open(partial, _OPEN_WRITE, 0o666)
-        except FileNotFoundError:
-            self._make(directory)
-            file = os.open(partial, _OPEN_WRITE, 0o666)
+        files: list[int] = []
         try:
             try:
+                try:
+                    file = _open(partial, _OPEN_WRITE, files)
+                except FileNotFoundError:
+                    self._make(directory)
+                    file = _open(partial, _OPEN_WRITE, files)
                 self._require_inside(file, key, partial)
                 if directory not in self._known:
                     self._remember(directory, made=False)
@@ -130,10 +133,13 @@ class LocalStore:
                 if self.durability != "none":
                     os.fsync(file)
             finally:
-                os.close(file)
+                for opened in files:
+                    os.close(opened)
             os.replace(partial, path)
         except BaseException as error:
-            os.unlink(partial)
+            if files:
+                with contextlib.suppress(FileNotFoundError):  # an interrupt may come after the rename
+                    os.unlink(partial)
             if isinstance(error, OSError) and error.filename is None:
                 raise type(error)(error.errno, f"{error.strerror} while writing key {key!r}", path) from error
             raise
@@ -272,6 +278,12 @@ class LocalStore:
 
 def _restore(root: str, read_only: bool, durability: Durability) -> LocalStore:
     return LocalStore(root, read_only=read_only, durability=durability)
+
+
+def _open(path: str, flags: int, files: list[int]) -> int:
+    """Open a file and put its descriptor into `files`, in one step that no interrupt can come between."""
+    files.extend(map(os.open, (path,), (flags,), (0o666,)))
+    return files[0]
 
 
 def _fill(file: int, out: memoryview) -> int:

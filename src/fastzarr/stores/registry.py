@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import MutableMapping
 
+from fastzarr.errors import KeyNameError
 from fastzarr.stores.base import Store, check_key
 from fastzarr.stores.local import LocalStore
 from fastzarr.stores.memory import MemoryStore
+
+_DOCUMENTS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 
 StoreLike = Store | str | os.PathLike[str] | MutableMapping[str, bytes] | None
 
@@ -42,9 +45,19 @@ def open_store(store: StoreLike) -> Store:
 
 
 def normalize_path(path: object) -> str:
-    """Node path without leading, trailing or doubled slashes; raises `KeyNameError` for `.` and `..`."""
-    text = "" if path is None else str(path)
-    normalized = "/".join(part for part in text.replace("\\", "/").split("/") if part)
-    if normalized:
-        check_key(normalized)
-    return normalized
+    """Node path without leading, trailing or doubled slashes.
+
+    Raises `KeyNameError` for parts that are `.` or `..`, the name of a metadata document or of an unfinished
+    file, or no Unicode text; `TypeError` for what is no path.
+    """
+    text = "" if path is None else os.fspath(path)  # type: ignore[call-overload]
+    if not isinstance(text, str):
+        raise TypeError(f"path: got {path!r}, expected text")
+    parts = [part for part in text.replace("\\", "/").split("/") if part]
+    for part in parts:
+        unfinished = part.startswith(".") and part.endswith(".partial")
+        if part in _DOCUMENTS or unfinished or any("\ud800" <= letter <= "\udfff" for letter in part):
+            raise KeyNameError(f"path {path!r}: {part!r} can't be the name of a node; choose another")
+    if parts:
+        check_key("/".join(parts))
+    return "/".join(parts)
