@@ -257,10 +257,14 @@ def _place(store: Store, path: str, metadata: ArrayMetadata, overwrite: bool) ->
 def _codecs(given: Any, *, default: tuple[Codec, ...]) -> list[Codec]:
     if isinstance(given, str) and given == "auto":
         return list(default)
+    return [_codec(entry) for entry in _entries(given)]
+
+
+def _entries(given: Any) -> list[Any]:
+    """What a caller gives as codecs, which may be None or one of them, as a list."""
     if given is None:
         return []
-    entries = [given] if isinstance(given, Mapping) or not isinstance(given, Iterable) else given
-    return [_codec(entry) for entry in entries]
+    return [given] if isinstance(given, Mapping) or not isinstance(given, Iterable) else list(given)
 
 
 def _codec(entry: Any) -> Codec:
@@ -285,9 +289,7 @@ def _v2_compressor(given: Any, filters: Any) -> dict[str, Any] | None:
         )
     if isinstance(given, str) and given == "auto":
         return {"id": "zstd"}
-    if given is None:
-        return None
-    entries = [given] if isinstance(given, Mapping) or not isinstance(given, Iterable) else list(given)
+    entries = _entries(given)
     if not entries:
         return None
     if len(entries) > 1:
@@ -333,7 +335,7 @@ def parse_config(config: ConfigLike) -> ArrayConfig:
 
 
 def _config(config: ConfigLike, order: MemoryOrder | None, metadata: ArrayMetadata) -> ArrayConfig:
-    parsed = parse_config(config)
-    if order is not None and metadata.zarr_format == 3 and "order" not in _config_members(config):
-        return ArrayConfig(order=order, write_empty_chunks=parsed.write_empty_chunks)
-    return parsed
+    members = _config_members(config)
+    if order is not None and metadata.zarr_format == 3:
+        members.setdefault("order", order)
+    return parse_config(members)

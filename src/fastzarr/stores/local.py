@@ -192,7 +192,7 @@ class LocalStore:
         except (FileNotFoundError, NotADirectoryError):
             return iter(())
         self._require_real(os.path.realpath(directory), prefix)
-        return iter(sorted(name for name in names if not (name[0] == "." and name.endswith(_PARTIAL))))
+        return iter(sorted(name for name in names if not is_unfinished(name)))
 
     def _walk(self, prefix: str, above: tuple[str, ...]) -> Iterator[str]:
         real = os.path.realpath(self._prefix + prefix)
@@ -274,6 +274,11 @@ class LocalStore:
         if len(self._known) >= _KNOWN_DIRECTORIES:
             self._known.clear()
         self._known[directory] = made
+
+
+def is_unfinished(name: str) -> bool:
+    """Whether a file of this name is one that `set` has not finished, and no object."""
+    return name.startswith(".") and name.endswith(_PARTIAL)
 
 
 def _restore(root: str, read_only: bool, durability: Durability) -> LocalStore:

@@ -7,7 +7,7 @@ from collections.abc import MutableMapping
 
 from fastzarr.errors import KeyNameError
 from fastzarr.stores.base import Store, check_key
-from fastzarr.stores.local import LocalStore
+from fastzarr.stores.local import LocalStore, is_unfinished
 from fastzarr.stores.memory import MemoryStore
 
 _DOCUMENTS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
@@ -55,8 +55,8 @@ def normalize_path(path: object) -> str:
         raise TypeError(f"path: got {path!r}, expected text")
     parts = [part for part in text.replace("\\", "/").split("/") if part]
     for part in parts:
-        unfinished = part.startswith(".") and part.endswith(".partial")
-        if part in _DOCUMENTS or unfinished or any("\ud800" <= letter <= "\udfff" for letter in part):
+        surrogates = any("\ud800" <= letter <= "\udfff" for letter in part)
+        if part in _DOCUMENTS or is_unfinished(part) or surrogates:
             raise KeyNameError(f"path {path!r}: {part!r} can't be the name of a node; choose another")
     if parts:
         check_key("/".join(parts))
