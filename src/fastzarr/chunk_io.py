@@ -6,11 +6,13 @@ caller and the pool together, each thread taking the next projection of the plan
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import os
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from queue import SimpleQueue
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +22,6 @@ from fastzarr.errors import ChunkError, CodecError
 from fastzarr.indexing import Plan, Projection
 from fastzarr.stores.base import Buffer, Store
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
-
 THREADS_VARIABLE = "FASTZARR_THREADS"
 """Environment variable with the number of threads for one call."""
 
@@ -30,7 +29,10 @@ _LOCK_COUNT = 64
 _FILL_BLOCK_BYTES = 1 << 18
 
 _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
-_pool: tuple[ThreadPoolExecutor, int] | None = None
+_calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
+"""What the threads of the pool are to call."""
+_started = 0
+"""Number of threads in the pool."""
 
 
 class ChunkIO:
@@ -184,67 +186,102 @@ _Act = Callable[[Projection, NDArray[Any]], None]
 def _run(act: _Act, plan: Plan, array: NDArray[Any]) -> None:
     threads = min(_threads(), plan.count)
     if threads > 1:
-        _run_parallel(act, iter(plan), array, threads)
+        _run_parallel(_Crew(act, iter(plan), array), threads)
         return
     for projection in plan:
         act(projection, array[projection.out])
 
 
-def _run_parallel(act: _Act, projections: Iterator[Projection], array: NDArray[Any], threads: int) -> None:
-    """Have `threads` threads, the caller's among them, take projections until none is left or one fails."""
-    taking = threading.Lock()
-    stopped = threading.Event()
-
-    def work() -> None:
-        try:
-            while not stopped.is_set():
-                with taking:
-                    projection = next(projections, None)
-                if projection is None:
-                    return
-                act(projection, array[projection.out])
-        except BaseException:
-            stopped.set()
-            raise
-
-    pool = _get_pool()
-    others: list[Future[None]] = []
+def _run_parallel(crew: _Crew, threads: int) -> None:
+    """Have `threads` threads, the caller's among them, work until nothing is left or one fails."""
     try:
-        # At exit, and where no thread can be started, the caller works alone.
-        with contextlib.suppress(RuntimeError):
-            for _ in range(threads - 1):
-                others.append(pool.submit(work))
-        work()
+        _call(crew.help, threads - 1)
+        crew.work()
     finally:
-        stopped.set()
-        interrupt = _wait([other for other in others if not other.cancel()])
-    for other in others:
-        if not other.cancelled():
-            other.result()
+        interrupt = crew.dismiss()
+    if crew.errors:
+        raise crew.errors[0]
     if interrupt is not None:
         raise interrupt
 
 
-def _wait(futures: list[Future[None]]) -> KeyboardInterrupt | None:
-    """Wait until all are done, since they use the caller's memory; an interrupt meanwhile is returned."""
-    interrupt = None
-    for future in futures:
-        while not future.done():
+class _Crew:
+    """The threads of one call. Only locks and queues that an interrupt can't leave half done are used."""
+
+    def __init__(self, act: _Act, projections: Iterator[Projection], array: NDArray[Any]) -> None:
+        self._act = act
+        self._projections = projections
+        self._array = array
+        self._taking = threading.Lock()
+        self._stopped = False
+        self._helpers: list[None] = []
+        self._ended: list[None] = []
+        self._end: SimpleQueue[None] = SimpleQueue()
+        self.errors: list[BaseException] = []
+        """What failed in threads of the pool."""
+
+    def work(self) -> None:
+        """Take projections until none is left, or another thread has failed."""
+        while True:
+            with self._taking:
+                projection = None if self._stopped else next(self._projections, None)
+            if projection is None:
+                return
+            self._act(projection, self._array[projection.out])
+
+    def help(self) -> None:
+        """Work in a thread of the pool; nothing is done once the crew is dismissed."""
+        with self._taking:
+            if self._stopped:
+                return
+            self._helpers.append(None)
+        try:
+            self.work()
+        except BaseException as error:
+            self.errors.append(error)
+            self._stopped = True
+        finally:
+            self._ended.append(None)
+            self._end.put(None)
+
+    def dismiss(self) -> KeyboardInterrupt | None:
+        """Stop, and wait for all who work, since they use the caller's memory.
+
+        An interrupt meanwhile is returned.
+        """
+        interrupt = None
+        while True:
             try:
-                future.exception()
+                self._stopped = True
+                with self._taking:
+                    helpers = len(self._helpers)
+                while len(self._ended) < helpers:
+                    self._end.get()
             except KeyboardInterrupt as error:
                 interrupt = error
-    return interrupt
+            else:
+                return interrupt
 
 
-def _get_pool() -> ThreadPoolExecutor:
-    global _pool
-    threads = _threads()
-    if _pool is None or _pool[1] != threads:
-        from concurrent.futures import ThreadPoolExecutor
+def _call(help_: Callable[[], None], count: int) -> None:
+    """Have `count` threads of the pool call `help_`, which does not raise.
 
-        _pool = (ThreadPoolExecutor(threads, thread_name_prefix="fastzarr"), threads)
-    return _pool[0]
+    An interrupt in the middle of `threading.Thread.start` or of an executor's `submit` leaves locks behind;
+    starting a thread and queueing a call are one step each here.
+    """
+    global _started
+    # At exit, and where no thread can be started, the caller works alone.
+    with contextlib.suppress(RuntimeError):
+        while _started < count:
+            _thread.start_new_thread(_serve, (_calls,))
+            _started += 1
+    for _ in range(count):
+        _calls.put(help_)
+
+
+def _serve(calls: SimpleQueue[Callable[[], None]]) -> None:
+    while True:
+        calls.get()()
 
 
 def _threads() -> int:
@@ -258,8 +295,9 @@ def _threads() -> int:
 
 def _forget_threads() -> None:
     """In a forked child: the pool's threads are gone, and locks may be held by threads that are gone."""
-    global _pool, _locks
-    _pool = None
+    global _calls, _started, _locks
+    _calls = SimpleQueue()
+    _started = 0
     _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
 
 
