@@ -1,11 +1,12 @@
 """A codec chain, prepared once for chunks of one shape and data type.
 
 Life of a chunk, writing:
-1. each array→array codec gives a view of the chunk (`transpose`);
-2. the array→bytes codec names the stored dtype; where the view's memory already is what is stored, that
-   memory is passed on, else one contiguous copy is made;
+1. each array→array codec encodes the chunk; `transpose` gives a view;
+2. the array→bytes codec encodes it; `bytes` names the stored dtype only: where the array's memory already is
+   what is stored, that memory is passed on, else one contiguous copy is made;
 3. each bytes→bytes codec encodes.
-Reading goes the other way, and decodes into the caller's chunk where its memory has the stored layout.
+Reading goes the other way. A chain is `direct` where 1 gives views and 2 is memory: such a chain decodes
+into the caller's chunk where its memory has the stored layout.
 """
 
 from __future__ import annotations
@@ -54,10 +55,14 @@ class PreparedChain:
                 self.serializer = cast(ArrayBytesCodec, resolved)
             else:
                 self.bytes_codecs.append(cast(BytesBytesCodec, resolved))
+        self.encoded_spec = spec
+        """What the array→bytes codec gets."""
+        self.direct = self.serializer.memory and all(codec.views for codec in self.array_codecs)
         self.stored_dtype = self.serializer.stored_dtype(spec.dtype)
         self.nbytes = math.prod(spec.shape) * spec.dtype.itemsize
         self.swapped = self.stored_dtype != spec.dtype
-        self.fixed_size = not self.bytes_codecs
+        self.fixed_size = self.direct and not self.bytes_codecs
+        """Whether every chunk has `nbytes` bytes stored, which are its elements."""
 
     @property
     def codecs(self) -> tuple[Codec, ...]:
@@ -67,16 +72,33 @@ class PreparedChain:
     def encode(self, chunk: NDArray[Any]) -> Buffer:
         """Stored bytes of `chunk`; a view of its memory where nothing has to be changed."""
         for array_codec in self.array_codecs:
-            chunk = array_codec.encode_view(chunk)
-        data: Buffer = _memory(np.ascontiguousarray(chunk, self.stored_dtype))
+            chunk = array_codec.encode_array(chunk)
+        data: Buffer
+        if self.serializer.memory:
+            data = _memory(np.ascontiguousarray(chunk, self.stored_dtype))
+        else:
+            data = self.serializer.encode_array(chunk)
+        return self.encode_bytes(data)
+
+    def encode_bytes(self, data: Buffer) -> Buffer:
+        """What the bytes→bytes codecs make of `data`."""
         for codec in self.bytes_codecs:
             data = codec.encode(data)
         return data
 
+    def decode_bytes(self, data: Buffer) -> Buffer:
+        """What the bytes→bytes codecs were given; raises `CodecError`."""
+        for codec in reversed(self.bytes_codecs):
+            data = codec.decode(data, None)
+        return data
+
     def memory(self, chunk: NDArray[Any]) -> memoryview | None:
-        """Memory of `chunk` (of the prepared dtype) where it has the stored order of elements, else None."""
+        """Memory of `chunk` (of the prepared dtype) where it has the stored order of elements, else None.
+
+        For a direct chain.
+        """
         for codec in self.array_codecs:
-            chunk = codec.encode_view(chunk)
+            chunk = codec.encode_array(chunk)
         return _memory(chunk) if chunk.flags.c_contiguous else None
 
     def swap(self, chunk: NDArray[Any]) -> None:
@@ -85,6 +107,9 @@ class PreparedChain:
 
     def decode_into(self, data: Buffer, chunk: NDArray[Any]) -> None:
         """Fill `chunk`, of the prepared shape and dtype and any strides; raises `CodecError`."""
+        if not self.direct:
+            chunk[...] = self._decode_array(data)
+            return
         memory = self.memory(chunk)
         decoded = self._decode(data, memory)
         if decoded is memory:
@@ -94,8 +119,21 @@ class PreparedChain:
         if len(decoded) != self.nbytes:
             raise CodecError(f"got {len(decoded)} bytes, expected {self.nbytes}")
         for codec in self.array_codecs:
-            chunk = codec.encode_view(chunk)
+            chunk = codec.encode_array(chunk)
         chunk[...] = np.frombuffer(decoded, self.stored_dtype).reshape(chunk.shape)
+
+    def _decode_array(self, data: Buffer) -> NDArray[Any]:
+        data = self.decode_bytes(data)
+        if self.serializer.memory:
+            if len(data) != self.nbytes:
+                raise CodecError(f"got {len(data)} bytes, expected {self.nbytes}")
+            chunk: NDArray[Any] = np.frombuffer(data, self.stored_dtype).reshape(self.encoded_spec.shape)
+            chunk = chunk.astype(self.encoded_spec.dtype, copy=False)
+        else:
+            chunk = self.serializer.decode_array(data)
+        for codec in reversed(self.array_codecs):
+            chunk = codec.decode_array(chunk)
+        return chunk
 
     def _decode(self, data: Buffer, memory: memoryview | None) -> Buffer:
         if not self.bytes_codecs:

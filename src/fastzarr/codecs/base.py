@@ -26,6 +26,8 @@ class ChunkSpec:
     """Chunk shape in elements."""
     dtype: np.dtype[Any]
     """NumPy dtype of the elements."""
+    fill_value: Any
+    """The element that a missing chunk reads as."""
 
 
 class Codec(Protocol):
@@ -48,20 +50,35 @@ class Codec(Protocol):
 
 
 class ArrayArrayCodec(Codec, Protocol):
-    """array→array, where the encoded array is a view of the decoded one."""
+    """array→array."""
+
+    views: ClassVar[bool]
+    """Whether the encoded array is a view of the decoded one, so that filling it fills the decoded one."""
 
     def encoded_spec(self, spec: ChunkSpec) -> ChunkSpec:
-        """Spec after encoding."""
+        """Spec after encoding; raises `MetadataError` where the codec can't take `spec`."""
 
-    def encode_view(self, chunk: NDArray[Any]) -> NDArray[Any]:
-        """The encoded array as a view; filling it fills `chunk`."""
+    def encode_array(self, chunk: NDArray[Any]) -> NDArray[Any]:
+        """The encoded array."""
+
+    def decode_array(self, encoded: NDArray[Any]) -> NDArray[Any]:
+        """The decoded array; raises `CodecError`."""
 
 
 class ArrayBytesCodec(Codec, Protocol):
-    """array→bytes, where the bytes are the C-contiguous memory of an array of `stored_dtype`."""
+    """array→bytes."""
+
+    memory: ClassVar[bool]
+    """Whether the bytes are the C-contiguous memory of an array of `stored_dtype`."""
 
     def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """The dtype of the stored memory, for chunks of `dtype`."""
+        """The dtype of the stored memory, for chunks of `dtype`; `dtype` itself where `memory` is false."""
+
+    def encode_array(self, chunk: NDArray[Any]) -> Buffer:
+        """Encoded bytes of a chunk of any strides."""
+
+    def decode_array(self, data: Buffer) -> NDArray[Any]:
+        """The decoded chunk, for a resolved codec; raises `CodecError`."""
 
 
 class BytesBytesCodec(Codec, Protocol):

@@ -21,6 +21,7 @@ class BytesCodec(CodecBase):
 
     name: ClassVar[str] = "bytes"
     kind: ClassVar[Kind] = "array_bytes"
+    memory: ClassVar[bool] = True
 
     endian: Literal["little", "big"] | None = sys.byteorder
     """Byte order; None where elements have one byte."""

@@ -1,33 +1,24 @@
-"""Codecs by name."""
+"""Codecs by name; a codec's module is imported when the codec is first asked for."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from fastzarr.codecs.base import Codec
-from fastzarr.codecs.blosc import BloscCodec
-from fastzarr.codecs.bytes import BytesCodec
-from fastzarr.codecs.crc32c import Crc32cCodec
-from fastzarr.codecs.gzip import GzipCodec
-from fastzarr.codecs.lz4 import LZ4Codec
-from fastzarr.codecs.transpose import TransposeCodec
-from fastzarr.codecs.zlib import ZlibCodec
-from fastzarr.codecs.zstd import ZstdCodec
 from fastzarr.errors import UnknownCodecError
 
-_CODECS: dict[str, type[Codec]] = {
-    codec.name: codec
-    for codec in (
-        TransposeCodec,
-        BytesCodec,
-        BloscCodec,
-        ZstdCodec,
-        GzipCodec,
-        Crc32cCodec,
-        ZlibCodec,
-        LZ4Codec,
-    )
+_CODECS = {
+    "transpose": "transpose:TransposeCodec",
+    "bytes": "bytes:BytesCodec",
+    "blosc": "blosc:BloscCodec",
+    "zstd": "zstd:ZstdCodec",
+    "gzip": "gzip:GzipCodec",
+    "crc32c": "crc32c:Crc32cCodec",
+    "numcodecs.zlib": "zlib:ZlibCodec",
+    "numcodecs.lz4": "lz4:LZ4Codec",
 }
+"""Module and class of each codec."""
 
 
 def names() -> tuple[str, ...]:
@@ -35,11 +26,17 @@ def names() -> tuple[str, ...]:
     return tuple(_CODECS)
 
 
-def get(name: str, configuration: dict[str, Any]) -> Codec:
-    """Codec of `name` with `configuration`; raises `UnknownCodecError` or `MetadataError`."""
+def find(name: str) -> type[Codec]:
+    """Class of the codec `name`; raises `UnknownCodecError`."""
     if name not in _CODECS:
         shown = name.removeprefix("numcodecs.")
         raise UnknownCodecError(
             "codecs", [f"got unknown codec {shown!r}, expected one of {', '.join(_CODECS)}"]
         )
-    return _CODECS[name].from_config(configuration)
+    module, _, cls = _CODECS[name].partition(":")
+    return getattr(import_module(f"fastzarr.codecs.{module}"), cls)  # type: ignore[no-any-return]
+
+
+def get(name: str, configuration: dict[str, Any]) -> Codec:
+    """Codec of `name` with `configuration`; raises `UnknownCodecError` or `MetadataError`."""
+    return find(name).from_config(configuration)

@@ -21,6 +21,7 @@ class TransposeCodec(CodecBase):
 
     name: ClassVar[str] = "transpose"
     kind: ClassVar[Kind] = "array_array"
+    views: ClassVar[bool] = True
 
     order: tuple[int, ...] | Literal["C", "F"]
     """A permutation of the dimensions; `"C"` and `"F"`, of older writers, keep and reverse them."""
@@ -48,11 +49,15 @@ class TransposeCodec(CodecBase):
 
     def encoded_spec(self, spec: ChunkSpec) -> ChunkSpec:
         """Spec with permuted shape, for a resolved codec."""
-        return ChunkSpec(shape=tuple(spec.shape[int(i)] for i in self.order), dtype=spec.dtype)
+        return replace(spec, shape=tuple(spec.shape[int(i)] for i in self.order))
 
-    def encode_view(self, chunk: NDArray[Any]) -> NDArray[Any]:
+    def encode_array(self, chunk: NDArray[Any]) -> NDArray[Any]:
         """The permuted view, for a resolved codec."""
         return chunk.transpose(*self.order)
+
+    def decode_array(self, encoded: NDArray[Any]) -> NDArray[Any]:
+        """The view before permutation, for a resolved codec."""
+        return encoded.transpose(*np.argsort(self.order))
 
 
 def _is_permutation(order: object) -> bool:

@@ -44,7 +44,7 @@ class Array:
         self._config = config
         self._metadata = metadata
         self._grid = Grid(metadata.shape, metadata.chunks)
-        spec = ChunkSpec(shape=metadata.chunks, dtype=metadata.dtype)
+        spec = ChunkSpec(shape=metadata.chunks, dtype=metadata.dtype, fill_value=metadata.fill_element)
         self._chain = codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
         template = nodes.key(
             path.replace("%", "%%"), metadata.chunk_key_encoding.template(len(metadata.chunks))
@@ -99,7 +99,7 @@ class Array:
         return self._metadata.order if self._metadata.zarr_format == 2 else self._config.order
 
     @property
-    def fill_value(self) -> np.generic | None:
+    def fill_value(self) -> Any:
         """Value of elements never written; None for the v2 `null`, which reads as zero."""
         return self._metadata.fill_value
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -199,13 +200,13 @@ def _new_metadata(
     if order not in (None, "C", "F"):
         raise MetadataError("order", [f"got {order!r}, expected 'C', 'F' or None"])
     sizes = grid.normalize_shape(shape)
-    numpy_dtype = data_types.from_numpy(dtype)
-    chunk_shape = grid.normalize_chunks(chunks, sizes, numpy_dtype.itemsize)
+    data_type = data_types.from_numpy(dtype)
+    chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.dtype.itemsize)
     fill = None
     if fill_value is DEFAULT_FILL_VALUE or (fill_value is None and zarr_format == 3):
-        fill = numpy_dtype.newbyteorder("=").type(0)
+        fill = data_type.default_fill
     elif fill_value is not None:
-        fill = data_types.to_fill_value(fill_value, numpy_dtype, hexadecimal=zarr_format == 3)
+        fill = data_type.to_fill_value(fill_value, 3 if zarr_format == 3 else 2)
     if zarr_format == 2:
         _refuse_v3_only(serializer=serializer != "auto", dimension_names=dimension_names is not None)
         encoding = key_encoding.parse(chunk_key_encoding or "v2")
@@ -213,7 +214,7 @@ def _new_metadata(
             raise MetadataError("chunk_key_encoding", ["got 'default', expected 'v2' for zarr_format=2"])
         document = v2.create_document(
             shape=sizes,
-            dtype=numpy_dtype,
+            data_type=data_type,
             chunks=chunk_shape,
             separator=encoding.separator,
             fill_value=fill,
@@ -221,21 +222,21 @@ def _new_metadata(
             compressor=_v2_compressor(compressors, filters),
         )
         return v2.parse(document, attributes, where)
-    dtype_native = numpy_dtype.newbyteorder("=")
+    native = replace(data_type, dtype=data_type.dtype.newbyteorder("="))
     chain = PreparedChain(
         [
             *_codecs(filters, default=()),
             *_codecs(serializer, default=(BytesCodec(),)),
             *_codecs(compressors, default=(ZstdCodec(),)),
         ],
-        ChunkSpec(shape=chunk_shape, dtype=dtype_native),
+        ChunkSpec(shape=chunk_shape, dtype=native.dtype, fill_value=fill),
     )
     document = v3.create_document(
         shape=sizes,
-        dtype=dtype_native,
+        data_type=native,
         chunks=chunk_shape,
         chunk_key_encoding=key_encoding.parse(chunk_key_encoding or "default"),
-        fill_value=dtype_native.type(0) if fill is None else fill,
+        fill_value=fill,
         codecs=[CodecConfig(name=codec.name, configuration=codec.config()) for codec in chain.codecs],
         attributes=attributes,
         dimension_names=dimension_names,

@@ -10,6 +10,7 @@ import numpy as np
 
 from fastzarr.chunks.grid import cdata_shape
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
+from fastzarr.data_types import DataType
 from fastzarr.errors import MetadataError
 
 _MAX_DIMENSIONS = 64
@@ -43,13 +44,13 @@ class ArrayMetadata:
     """2 or 3: the format of the stored document."""
     shape: tuple[int, ...]
     """Array shape in elements."""
-    dtype: np.dtype[Any]
-    """NumPy dtype of the array's elements; in v2 with the stored byte order, in v3 native."""
+    data_type: DataType
+    """Data type of the elements."""
     chunks: tuple[int, ...]
     """Chunk shape in elements."""
     chunk_key_encoding: ChunkKeyEncoding
     """Chunk coordinates to keys."""
-    fill_value: np.generic | None
+    fill_value: Any
     """Value of elements never written; None for the v2 `null`, which reads as zero."""
     codecs: tuple[CodecConfig, ...]
     """The codec chain."""
@@ -68,6 +69,16 @@ class ArrayMetadata:
         return self.to_dict() == other.to_dict()
 
     __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy dtype of the elements; in v2 with the stored byte order, in v3 native."""
+        return self.data_type.dtype
+
+    @property
+    def fill_element(self) -> Any:
+        """What elements never written read as."""
+        return self.data_type.default_fill if self.fill_value is None else self.fill_value
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
@@ -108,14 +119,14 @@ class Problems:
             return None
         return tuple(value)
 
-    def chunks_fit(self, chunks: tuple[int, ...] | None, dtype: np.dtype[Any] | None) -> None:
+    def chunks_fit(self, chunks: tuple[int, ...] | None, data_type: DataType | None) -> None:
         """Note chunks that no NumPy array can hold."""
-        if chunks is None or dtype is None:
+        if chunks is None or data_type is None:
             return
         if len(chunks) > _MAX_DIMENSIONS:
             self.found.append(f"got {len(chunks)} dimensions, expected {_MAX_DIMENSIONS} at the most")
-        if math.prod(chunks) * dtype.itemsize >= 2**63:
-            self.add("chunk shape", chunks, f"chunks of less than 2**63 bytes (data type {dtype.name})")
+        if math.prod(chunks) * data_type.dtype.itemsize >= 2**63:
+            self.add("chunk shape", chunks, f"chunks of less than 2**63 bytes (data type {data_type.name})")
 
     def raise_if_any(self) -> None:
         """Raise `MetadataError` with everything noted."""

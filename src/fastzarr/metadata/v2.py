@@ -11,6 +11,7 @@ import numpy as np
 
 from fastzarr import data_types
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding, Separator
+from fastzarr.data_types import DataType
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, Problems
 
 DOCUMENT = ".zarray"
@@ -39,19 +40,19 @@ def group_document() -> dict[str, Any]:
 def create_document(
     *,
     shape: tuple[int, ...],
-    dtype: np.dtype[Any],
+    data_type: DataType,
     chunks: tuple[int, ...],
     separator: Separator,
-    fill_value: np.generic | None,
+    fill_value: Any,
     order: MemoryOrder,
     compressor: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """The `.zarray` document of a new array, member by member as zarr-python writes it."""
-    fill = None if fill_value is None else data_types.fill_value_to_json(fill_value, hexadecimal=False)
+    fill = None if fill_value is None else data_type.fill_value_to_json(fill_value, 2)
     return {
         "shape": list(shape),
         "chunks": list(chunks),
-        "dtype": dtype.str,
+        "dtype": data_type.to_json(2),
         "fill_value": fill,
         "order": order,
         "filters": None,
@@ -85,13 +86,11 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     chunks = problems.sizes(document, "chunks", 1)
     if shape is not None and chunks is not None and len(shape) != len(chunks):
         problems.add("chunks", list(chunks), f"{len(shape)} sizes, one for each dimension")
-    dtype = problems.attempt(data_types.from_v2, document["dtype"])
-    problems.chunks_fit(chunks, dtype)
+    data_type = problems.attempt(data_types.from_v2, document["dtype"], document["filters"])
+    problems.chunks_fit(chunks, data_type)
     fill_value = None
-    if dtype is not None and document["fill_value"] is not None:
-        fill_value = problems.attempt(
-            data_types.parse_fill_value, document["fill_value"], dtype, hexadecimal=False
-        )
+    if data_type is not None and document["fill_value"] is not None:
+        fill_value = problems.attempt(data_type.parse_fill_value, document["fill_value"], 2)
     order = document["order"]
     if order not in ("C", "F"):
         problems.add("order", order, "'C' or 'F'")
@@ -111,11 +110,11 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     return ArrayMetadata(
         zarr_format=2,
         shape=shape,
-        dtype=dtype,
+        data_type=data_type,
         chunks=chunks,
         chunk_key_encoding=ChunkKeyEncoding(name="v2", separator=separator),
         fill_value=fill_value,
-        codecs=_codec_chain(dtype, order, len(shape), compressor),
+        codecs=_codec_chain(data_type.dtype, order, len(shape), compressor),
         order=order,
         dimension_names=None,
         attributes=attributes,

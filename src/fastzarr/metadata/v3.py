@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from fastzarr import data_types
 from fastzarr.chunks import key_encoding
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
+from fastzarr.data_types import DataType
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, Problems
 
 DOCUMENT = "zarr.json"
@@ -38,10 +37,10 @@ def group_document() -> dict[str, Any]:
 def create_document(
     *,
     shape: tuple[int, ...],
-    dtype: np.dtype[Any],
+    data_type: DataType,
     chunks: tuple[int, ...],
     chunk_key_encoding: ChunkKeyEncoding,
-    fill_value: np.generic,
+    fill_value: Any,
     codecs: Sequence[CodecConfig],
     attributes: dict[str, Any],
     dimension_names: Sequence[str | None] | None,
@@ -49,10 +48,10 @@ def create_document(
     """The document of a new array, member by member as zarr-python writes it."""
     document: dict[str, Any] = {
         "shape": list(shape),
-        "data_type": dtype.name,
+        "data_type": data_type.to_json(3),
         "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunks)}},
         "chunk_key_encoding": chunk_key_encoding.to_dict(),
-        "fill_value": data_types.fill_value_to_json(fill_value, hexadecimal=True),
+        "fill_value": data_type.fill_value_to_json(fill_value, 3),
         "codecs": [codec.to_dict() for codec in codecs],
         "attributes": attributes,
     }
@@ -73,15 +72,13 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
     if document["node_type"] != "array":
         problems.add("node_type", document["node_type"], "'array'")
     shape = problems.sizes(document, "shape", 0)
-    dtype = problems.attempt(data_types.from_name, document["data_type"])
+    data_type = problems.attempt(data_types.from_json, document["data_type"])
     chunks = _parse_grid(document["chunk_grid"], shape, problems)
-    problems.chunks_fit(chunks, dtype)
+    problems.chunks_fit(chunks, data_type)
     encoding = problems.attempt(key_encoding.parse, document["chunk_key_encoding"])
     fill_value = None
-    if dtype is not None:
-        fill_value = problems.attempt(
-            data_types.parse_fill_value, document["fill_value"], dtype, hexadecimal=True
-        )
+    if data_type is not None:
+        fill_value = problems.attempt(data_type.parse_fill_value, document["fill_value"], 3)
     codecs = _parse_codecs(document["codecs"], problems)
     attributes = document.get("attributes", {})
     if not isinstance(attributes, dict):
@@ -101,7 +98,7 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
     return ArrayMetadata(
         zarr_format=3,
         shape=shape,
-        dtype=dtype,
+        data_type=data_type,
         chunks=chunks,
         chunk_key_encoding=encoding,
         fill_value=fill_value,

@@ -21,7 +21,7 @@ CONTENTS = {
     "random": np.random.default_rng(1).bytes(10_007),
     "numbers": np.arange(300_000, dtype="<f4").tobytes(),
 }
-_SPEC = ChunkSpec(shape=(100,), dtype=np.dtype("<f4"))
+_SPEC = ChunkSpec(shape=(100,), dtype=np.dtype("<f4"), fill_value=np.float32(0))
 
 
 class CodecContract(ABC):

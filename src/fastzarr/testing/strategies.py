@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
 
-from fastzarr import data_types
+from fastzarr.data_types import numbers
 from fastzarr.indexing import BasicSelection
 
 
@@ -23,7 +23,7 @@ def chunk_shapes(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[int, ...]]:
 
 def dtypes() -> st.SearchStrategy[np.dtype[Any]]:
     """All data types as NumPy dtypes, in either byte order."""
-    named = st.sampled_from(data_types.names()).map(np.dtype)
+    named = st.sampled_from(numbers.NAMES).map(np.dtype)
     return st.tuples(named, st.sampled_from("<>")).map(lambda given: given[0].newbyteorder(given[1]))
 
 

@@ -1,4 +1,4 @@
-"""Zarr data types: their names, their NumPy dtypes, and fill values as JSON.
+"""Booleans, integers, floats and complex numbers.
 
 Sources: Zarr v3 core specification, "Data types" and "Fill value"; Zarr v2 specification,
 "Data type encoding" and "Fill value encoding".
@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from fastzarr.data_types.base import DataType, ZarrFormat
 from fastzarr.errors import MetadataError
 
-_NAMES = (
+NAMES = (
     "bool",
     "int8",
     "int16",
@@ -30,49 +32,42 @@ _NAMES = (
     "complex64",
     "complex128",
 )
-_BY_NAME = {name: np.dtype(name) for name in _NAMES}
 
 _SPECIAL_FLOATS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
-def names() -> tuple[str, ...]:
-    """Names of the supported data types, as Zarr v3 spells them."""
-    return _NAMES
+@dataclass(frozen=True, kw_only=True)
+class Number(DataType):
+    """A data type of NumPy's own numbers."""
+
+    @property
+    def name(self) -> str:
+        """Name in Zarr v3."""
+        return self.dtype.name
+
+    @property
+    def default_fill(self) -> np.generic:
+        """Zero."""
+        return self.dtype.newbyteorder("=").type(0)  # type: ignore[no-any-return]
+
+    def to_json(self, zarr_format: ZarrFormat) -> str:
+        """The name, or v2's typestr."""
+        return self.dtype.str if zarr_format == 2 else self.name
+
+    def parse_fill_value(self, value: object, zarr_format: ZarrFormat) -> np.generic:
+        """Scalar from JSON; v3 has the form `"0x7fc00000"` too, the exact bits of a float."""
+        return _parse_fill_value(value, self.dtype, hexadecimal=zarr_format == 3)
+
+    def fill_value_to_json(self, value: Any, zarr_format: ZarrFormat) -> Any:
+        """JSON form; v3 keeps the payload of a NaN that is not the default one as `"0x…"`."""
+        return _fill_value_to_json(value, hexadecimal=zarr_format == 3)
+
+    def to_fill_value(self, value: object, zarr_format: ZarrFormat) -> np.generic:
+        """Scalar from a number, or from its JSON form."""
+        return _to_fill_value(value, self.dtype, hexadecimal=zarr_format == 3)
 
 
-def from_name(name: object) -> np.dtype[Any]:
-    """NumPy dtype (native byte order) of a Zarr v3 data type name; raises `MetadataError`."""
-    if isinstance(name, str) and name in _BY_NAME:
-        return _BY_NAME[name]
-    raise MetadataError("data_type", [f"got {name!r}, expected one of {', '.join(_NAMES)}"])
-
-
-def from_v2(typestr: object) -> np.dtype[Any]:
-    """NumPy dtype of a Zarr v2 `dtype` string such as `<f4`; raises `MetadataError`."""
-    problem = f"got {typestr!r}, expected a NumPy typestr of {', '.join(_NAMES)}, such as '<f4' or '|u1'"
-    if not isinstance(typestr, str) or typestr[:1] not in ("<", ">", "|"):
-        raise MetadataError("dtype", [problem])
-    try:
-        dtype = np.dtype(typestr)
-    except (TypeError, ValueError) as error:
-        raise MetadataError("dtype", [problem]) from error
-    if dtype.name not in _BY_NAME:
-        raise MetadataError("dtype", [problem])
-    return dtype
-
-
-def from_numpy(dtype: object) -> np.dtype[Any]:
-    """NumPy dtype of what a caller gives as `dtype`; raises `MetadataError` for unsupported ones."""
-    try:
-        parsed = np.dtype(dtype)  # type: ignore[call-overload]
-    except TypeError as error:
-        raise MetadataError("dtype", [f"got {dtype!r}, expected one of {', '.join(_NAMES)}"]) from error
-    if parsed.name not in _BY_NAME:
-        raise MetadataError("dtype", [f"got {parsed}, expected one of {', '.join(_NAMES)}"])
-    return parsed  # type: ignore[no-any-return]
-
-
-def parse_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) -> np.generic:
+def _parse_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) -> np.generic:
     """Scalar of `dtype` (native byte order) from the `fill_value` of a metadata document.
 
     `hexadecimal` allows the v3 form `"0x7fc00000"`, the exact bits of a float. Raises `MetadataError`.
@@ -99,7 +94,7 @@ def parse_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) 
         raise MetadataError("fill_value", [f"got {value!r}, expected {expected}"]) from error
 
 
-def fill_value_to_json(value: np.generic, *, hexadecimal: bool) -> Any:
+def _fill_value_to_json(value: np.generic, *, hexadecimal: bool) -> Any:
     """JSON form of a fill value.
 
     `hexadecimal` (v3) keeps the payload of a NaN that is not the default one as `"0x…"`.
@@ -115,7 +110,7 @@ def fill_value_to_json(value: np.generic, *, hexadecimal: bool) -> Any:
     return [_float_to_json(part, hexadecimal) for part in parts]
 
 
-def to_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) -> np.generic:
+def _to_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) -> np.generic:
     """Scalar of `dtype` (native byte order) from what a caller gives as `fill_value`.
 
     `hexadecimal` as in `parse_fill_value`. Raises `MetadataError` where the value is not exactly
@@ -123,7 +118,7 @@ def to_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool) -> 
     """
     native = dtype.newbyteorder("=")
     if isinstance(value, str | list):
-        return parse_fill_value(value, native, hexadecimal=hexadecimal)
+        return _parse_fill_value(value, native, hexadecimal=hexadecimal)
     try:
         given = np.asarray(value)
         if given.shape != () or given.dtype.kind not in "biufc":
