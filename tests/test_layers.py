@@ -10,13 +10,14 @@ import pytest
 ROOT = Path(__file__).parents[1] / "src" / "fastzarr"
 PUBLIC = "fastzarr"
 
-PARTS = ("errors", "ranges", "data_types", "chunks", "metadata", "indexing", "codecs", "stores")
+PARTS = ("errors", "ranges", "fill", "data_types", "chunks", "metadata", "indexing", "codecs", "stores")
 ARRAYS = (*PARTS, "codec_chain", "sharding", "chunk_io", "hierarchy")
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # 0: no part of fastzarr, or errors only
     "errors": (),
     "ranges": ("errors",),
+    "fill": (),
     # 1: values and grids
     "data_types": ("errors",),
     "chunks": ("errors",),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.errors import ChunkError, CodecError
+from fastzarr.fill import FillPattern
 from fastzarr.indexing import Plan, Projection
 from fastzarr.stores.base import Buffer, Store
 
@@ -26,7 +27,6 @@ THREADS_VARIABLE = "FASTZARR_THREADS"
 """Environment variable with the number of threads for one call."""
 
 _LOCK_COUNT = 64
-_FILL_BLOCK_BYTES = 1 << 18
 
 _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
 _calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
@@ -56,7 +56,7 @@ class ChunkIO:
         self._dtype = dtype
         self._fill = dtype.type(0) if fill_value is None else fill_value
         elide = fill_value is not None and not write_empty_chunks
-        self._elided = _FillPattern(self._fill, dtype, len(chunks)) if elide else None
+        self._elided = FillPattern(self._fill, dtype) if elide else None
 
     def read(self, plan: Plan, out: NDArray[Any]) -> None:
         """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
@@ -143,40 +143,6 @@ class ChunkIO:
 def lock(store: Store, key: str) -> threading.RLock:
     """The lock of this process for a key; others may share it, so hold one at a time."""
     return _locks[hash((store.identity, key)) % _LOCK_COUNT]
-
-
-class _FillPattern:
-    """Compares chunks with the fill value by bits: the first and last element, then block by block."""
-
-    def __init__(self, fill: np.generic, dtype: np.dtype[Any], ndim: int) -> None:
-        pattern = np.array([fill], dtype)
-        self._bytes = pattern[0].tobytes()
-        self._first = (0,) * ndim
-        self._last = (-1,) * ndim
-        bits = np.dtype(f"u{min(dtype.itemsize, 8)}")
-        self._bits = bits
-        self._parts = dtype.itemsize // bits.itemsize
-        self._pattern = pattern.view(bits)
-        self._block = max(1, _FILL_BLOCK_BYTES // dtype.itemsize)
-
-    def covers(self, chunk: NDArray[Any]) -> bool:
-        """Whether all elements equal the fill value, bit by bit."""
-        if chunk[self._first].tobytes() != self._bytes or chunk[self._last].tobytes() != self._bytes:
-            return False
-        flat = _flat(chunk)
-        return all(self._equal(flat[at : at + self._block]) for at in range(0, flat.size, self._block))
-
-    def _equal(self, flat: NDArray[Any]) -> bool:
-        bits = np.ascontiguousarray(flat).view(self._bits)
-        if self._parts > 1:
-            bits = bits.reshape(-1, self._parts)
-        return bool((bits == self._pattern).all())
-
-
-def _flat(chunk: NDArray[Any]) -> NDArray[Any]:
-    if chunk.flags.f_contiguous:
-        chunk = chunk.T
-    return chunk.reshape(-1)
 
 
 _Act = Callable[[Projection, NDArray[Any]], None]
