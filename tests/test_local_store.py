@@ -104,6 +104,7 @@ def test_directories_are_no_objects(store: fastzarr.LocalStore) -> None:
     store.set("c/0", b"1")
     assert store.get("c") is None
     assert store.get_into("c", memoryview(bytearray(4))) is None
+    assert store.get_range("c", 0, 4) is None
     store.erase("c")
     assert store.get("c/0") == b"1"
     assert store.get("c/0/1") is None
@@ -131,13 +132,14 @@ def test_calls_that_move_few_bytes_are_repeated(
 ) -> None:
     """A read or write of more than 2 GiB, or one interrupted by a signal, moves a part only."""
     data = bytes(range(256)) * 5
-    read, readv, write = os.read, os.readv, os.write
+    read, readv, pread, write = os.read, os.readv, os.pread, os.write
 
     def short_readv(file: int, buffers: Any) -> int:
         return readv(file, buffers if len(buffers[0]) <= 100 else [memoryview(buffers[0])[:100]])
 
     monkeypatch.setattr(os, "read", lambda file, size: read(file, min(size, 100)))
     monkeypatch.setattr(os, "readv", short_readv)
+    monkeypatch.setattr(os, "pread", lambda file, size, start: pread(file, min(size, 100), start))
     monkeypatch.setattr(os, "write", lambda file, buffer: write(file, bytes(buffer[:100])))
     store.set("a", data)
     assert Path(store.root, "a").read_bytes() == data
@@ -146,6 +148,7 @@ def test_calls_that_move_few_bytes_are_repeated(
         out = bytearray(size)
         assert store.get_into("a", memoryview(out)) == len(data)
         assert out[: len(data)] == data[:size]
+        assert store.get_range("a", 7, size) == data[7 : 7 + size]
 
 
 # Unfinished files

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Protocol, Self
 
 from fastzarr.errors import KeyNameError, ReadOnlyError
+from fastzarr.ranges import Range
 
 Buffer = bytes | bytearray | memoryview
 """A flat, contiguous run of bytes."""
@@ -29,6 +30,18 @@ class ReadableStore(Protocol):
 
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the object in bytes, or None where there is none; fills `out` from its start."""
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """`length` bytes from `start` on, or None where there is no object; fewer where it ends before.
+
+        A `start` below 0 counts from the end; `length` is then at most `-start`.
+        """
+
+    def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
+        """The bytes of each range, or None where there is no object; fewer where it ends before.
+
+        `start` is 0 or more. Opens the object once; remote stores merge near ranges.
+        """
 
     def with_read_only(self) -> Self:
         """The same objects, read only."""

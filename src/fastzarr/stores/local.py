@@ -10,10 +10,11 @@ import contextlib
 import itertools
 import os
 import stat
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, Self, get_args
 
 from fastzarr.errors import KeyNameError
+from fastzarr.ranges import Range, clip
 from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
 
 Durability = Literal["none", "files", "full"]
@@ -102,6 +103,27 @@ class LocalStore:
             if found < size:
                 found += _fill(file, out[found:])
             return found if found < size else os.fstat(file).st_size
+        except _ABSENT:
+            return None
+        finally:
+            for opened in files:
+                os.close(opened)
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """`length` bytes from `start` on, or None where there is no file."""
+        found = self.get_ranges(key, ((start, length),))
+        return None if found is None else found[0]
+
+    def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
+        """The bytes of each range, read from one open file, or None where there is none."""
+        check_key(key)
+        path = self._prefix + key
+        files: list[int] = []
+        try:
+            file = _open(path, _OPEN_READ, files)
+            self._require_inside(file, key, path)
+            size = os.fstat(file).st_size
+            return [_read_at(file, *clip(size, start, length)) for start, length in ranges]
         except _ABSENT:
             return None
         finally:
@@ -300,6 +322,14 @@ def _fill(file: int, out: memoryview) -> int:
             break
         found += count
     return found
+
+
+def _read_at(file: int, start: int, length: int) -> Buffer:
+    """Bytes of a range, in one system call where that does; fewer where the file ends before."""
+    data: Buffer = os.pread(file, length, start)
+    while len(data) < length and (more := os.pread(file, length - len(data), start + len(data))):
+        data = bytes(data) + more
+    return data
 
 
 def _remove_tree(path: str) -> None:

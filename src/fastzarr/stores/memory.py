@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, MutableMapping
+from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from typing import Self
 
+from fastzarr.ranges import Range, clip
 from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
 
 
@@ -43,6 +44,19 @@ class MemoryStore:
         size = min(len(data), len(out))
         out[:size] = memoryview(data)[:size]
         return len(data)
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """`length` bytes from `start` on, or None where there is no object."""
+        found = self.get_ranges(key, ((start, length),))
+        return None if found is None else found[0]
+
+    def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
+        """The bytes of each range without a copy, or None where there is no object."""
+        data = self.get(key)
+        if data is None:
+            return None
+        clipped = (clip(len(data), start, length) for start, length in ranges)
+        return [memoryview(data)[start : start + length] for start, length in clipped]
 
     def set(self, key: str, data: Buffer) -> None:
         """Store a copy of `data`."""

@@ -31,6 +31,9 @@ class StoreContract(ABC):
         assert store.get("a") is None
         assert store.get_into("a/b", memoryview(out)) is None
         assert out == b"????"
+        assert store.get_range("a", 0, 1) is None
+        assert store.get_range("a/b", -1, 1) is None
+        assert store.get_ranges("a", [(0, 1), (2, 1)]) is None
         store.erase("a")
         store.erase_prefix("a/")
         assert list(store.list_prefix("")) == []
@@ -64,6 +67,47 @@ class StoreContract(ABC):
         assert store.get_into("a", memoryview(out)) == 6
         assert out[:6] == b"012345"[:size]
         assert out[6:] == b"?" * max(0, size - 6)
+
+    @pytest.mark.parametrize(
+        ("start", "length", "expected"),
+        [
+            (0, 6, b"012345"),
+            (2, 3, b"234"),
+            (4, 9, b"45"),
+            (6, 1, b""),
+            (9, 2, b""),
+            (3, 0, b""),
+            (-2, 2, b"45"),
+            (-4, 2, b"23"),
+            (-6, 6, b"012345"),
+            (-9, 9, b"012345"),
+        ],
+    )
+    def test_get_range(self, store: Store, start: int, length: int, expected: bytes) -> None:
+        store.set("a/b", b"012345")
+        found = store.get_range("a/b", start, length)
+        assert found is not None
+        assert bytes(found) == expected
+        ranges = [(0, 1), (max(start, 0), length), (1, 2)] if start >= 0 else [(5, 1), (0, 2)]
+        several = store.get_ranges("a/b", ranges)
+        assert several is not None
+        assert [bytes(data) for data in several] == [b"012345"[s : s + n] for s, n in ranges]
+
+    def test_ranges_of_an_empty_object_and_no_ranges(self, store: Store) -> None:
+        store.set("a", b"")
+        assert bytes(store.get_range("a", 0, 5) or b"") == b""
+        assert bytes(store.get_range("a", -5, 5) or b"") == b""
+        assert store.get_range("a", 0, 1) is not None
+        assert store.get_range("a", -1, 1) is not None
+        assert store.get_ranges("a", []) == []
+
+    def test_ranges_far_apart_and_overlapping(self, store: Store) -> None:
+        data = bytes(range(256)) * 20_000
+        store.set("a", data)
+        ranges = [(5_000_000, 300), (0, 10), (5, 20), (2_500_000, 1), (5_000_100, 50), (0, 10)]
+        found = store.get_ranges("a", ranges)
+        assert found is not None
+        assert [bytes(part) for part in found] == [data[start : start + n] for start, n in ranges]
 
     def test_erase(self, store: Store) -> None:
         store.set("a/b", b"1")
@@ -110,6 +154,8 @@ class StoreContract(ABC):
         verbs: list[Any] = [
             store.get,
             lambda key: store.get_into(key, memoryview(bytearray(1))),
+            lambda key: store.get_range(key, 0, 1),
+            lambda key: store.get_ranges(key, [(0, 1)]),
             lambda key: store.set(key, b"1"),
             store.erase,
         ]
