@@ -248,7 +248,7 @@ def test_requests_that_cannot_be_met_leave_everything_as_it_was(
         ({"shape": 3, "dtype": "f4", "chunks": 0}, r"chunks: got \(0,\), expected sizes of 1 or more, or -1"),
         ({"shape": 3, "dtype": "f4", "order": "A"}, r"order: got 'A', expected 'C', 'F' or None"),
         ({"shape": 3, "dtype": "f4", "zarr_format": 1}, r"zarr_format: got 1, expected 2 or 3"),
-        ({"shape": 3, "dtype": "f4", "shards": (2,)}, r"shards: got \(2,\), expected None: sharding is not"),
+        ({"shape": 3, "dtype": "f4", "shards": (2,)}, r"shards: got \(2,\), expected multiples"),
         ({"data": [object()]}, r"dtype: got object, expected one of bool, int8"),
         (
             {"shape": 3, "dtype": "f4", "attributes": {"x": {1}}},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import _thread
 import contextlib
+import copy
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -17,11 +18,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastzarr import sharding
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.errors import ChunkError, CodecError
 from fastzarr.fill import FillPattern
-from fastzarr.indexing import Plan, Projection
+from fastzarr.indexing import Grid, Plan, Projection
+from fastzarr.sharding import ShardLayout, ShardReader, ShardWriter
 from fastzarr.stores.base import Buffer, Store
+from fastzarr.stores.memory import MemoryStore
 
 THREADS_VARIABLE = "FASTZARR_THREADS"
 """Environment variable with the number of threads for one call."""
@@ -35,6 +39,18 @@ _started = 0
 """Number of threads in the pool."""
 
 
+def lock(store: Store, key: str) -> threading.RLock:
+    """The lock of this process for a key; others may share it, so hold one at a time."""
+    return _locks[hash((store.identity, key)) % _LOCK_COUNT]
+
+
+def _no_lock(store: Store, key: str) -> contextlib.AbstractContextManager[object]:
+    return contextlib.nullcontext()
+
+
+_Lock = Callable[[Store, str], contextlib.AbstractContextManager[object]]
+
+
 class ChunkIO:
     """Reads and writes the chunks of one array."""
 
@@ -44,19 +60,33 @@ class ChunkIO:
         store: Store,
         key_template: str,
         chain: PreparedChain,
+        shape: tuple[int, ...],
         chunks: tuple[int, ...],
         dtype: np.dtype[Any],
         fill_value: np.generic | None,
         write_empty_chunks: bool,
+        lock: _Lock = lock,
     ) -> None:
         self._store = store
+        self._shape = shape
         self._key_template = key_template
         self._chain = chain
         self._chunks = chunks
         self._dtype = dtype
+        self._lock = lock
         self._fill = dtype.type(0) if fill_value is None else fill_value
         elide = fill_value is not None and not write_empty_chunks
         self._elided = FillPattern(self._fill, dtype) if elide else None
+
+        layout = sharding.layout_of(chain)
+        self._shards = None if layout is None else _Shards(layout, write_empty_chunks)
+
+    def on(self, store: Any, shape: tuple[int, ...]) -> ChunkIO:
+        """The same for an array of another shape in another store."""
+        other = copy.copy(self)
+        other._store = store
+        other._shape = shape
+        return other
 
     def read(self, plan: Plan, out: NDArray[Any]) -> None:
         """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
@@ -75,6 +105,9 @@ class ChunkIO:
     def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
         coords, selected, _, complete, padded = projection
         key = self._key_template % coords
+        if self._shards is not None:
+            self._read_shard(self._shards, key, projection, target)
+            return
         if complete and not padded:
             if not self._fetch_into(key, target):
                 target[...] = self._fill
@@ -123,7 +156,10 @@ class ChunkIO:
     def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
         coords, selected, _, complete, padded = projection
         key = self._key_template % coords
-        with lock(self._store, key):
+        with self._lock(self._store, key):
+            if self._shards is not None:
+                self._write_shard(self._shards, key, projection, value)
+                return
             if complete and not padded:
                 chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
             else:
@@ -131,6 +167,41 @@ class ChunkIO:
                 chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
                 chunk[selected] = value
             self._put(key, chunk)
+
+    def _read_shard(self, shards: _Shards, key: str, projection: Projection, target: NDArray[Any]) -> None:
+        shard = ShardReader.open(shards.layout, self._store, key)
+        if shard is None:
+            target[...] = self._fill
+            return
+        io, plan = self._inside(shards, projection, shard)
+        shard.expect([shards.layout.template % inner.coords for inner in plan])
+        try:
+            io.read(plan, target)
+        except ChunkError as error:
+            raise ChunkError(key, f"inner chunk {error.key}: {error.reason}") from error
+
+    def _write_shard(self, shards: _Shards, key: str, projection: Projection, value: NDArray[Any]) -> None:
+        old = None if projection.complete else self._store.get(key)
+        try:
+            shard = ShardWriter(shards.layout, {} if old is None else shards.layout.split(old))
+            io, plan = self._inside(shards, projection, shard)
+            io.write(plan, value)
+        except CodecError as error:
+            raise ChunkError(key, str(error)) from error
+        except ChunkError as error:
+            raise ChunkError(key, f"inner chunk {error.key}: {error.reason}") from error
+        if shard.empty:
+            self._store.erase(key)
+        else:
+            self._store.set(key, shard.encode())
+
+    def _inside(self, shards: _Shards, projection: Projection, shard: object) -> tuple[ChunkIO, Plan]:
+        """What reads and writes the inner chunks of a shard, and the plan of its share of the selection."""
+        extent = tuple(
+            min(size, whole - coord * size)
+            for coord, size, whole in zip(projection.coords, self._chunks, self._shape, strict=True)
+        )
+        return shards.io.on(shard, extent), shards.grid(extent).plan(projection.chunk)
 
     def _put(self, key: str, chunk: NDArray[Any]) -> None:
         if self._elided is not None and self._elided.covers(chunk):
@@ -140,9 +211,31 @@ class ChunkIO:
             self._store.set(key, data)
 
 
-def lock(store: Store, key: str) -> threading.RLock:
-    """The lock of this process for a key; others may share it, so hold one at a time."""
-    return _locks[hash((store.identity, key)) % _LOCK_COUNT]
+class _Shards:
+    """The inner chunks of all shards of an array."""
+
+    def __init__(self, layout: ShardLayout, write_empty_chunks: bool) -> None:
+        self.layout = layout
+        self._grids: dict[tuple[int, ...], Grid] = {}
+        self.io = ChunkIO(
+            store=MemoryStore(),
+            key_template=layout.template,
+            chain=layout.inner,
+            shape=layout.spec.shape,
+            chunks=layout.chunk_shape,
+            dtype=layout.spec.dtype,
+            fill_value=layout.spec.fill_value,
+            write_empty_chunks=write_empty_chunks,
+            lock=_no_lock,
+        )
+        """For any shard, with `on`; whoever writes a shard has its lock."""
+
+    def grid(self, extent: tuple[int, ...]) -> Grid:
+        """The grid of inner chunks in a shard of which `extent` lies in the array."""
+        grid = self._grids.get(extent)
+        if grid is None:
+            grid = self._grids[extent] = Grid(extent, self.layout.chunk_shape)
+        return grid
 
 
 _Act = Callable[[Projection, NDArray[Any]], None]

@@ -29,14 +29,16 @@ def normalize_shape(shape: object) -> tuple[int, ...]:
     return sizes
 
 
-def normalize_chunks(chunks: object, shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def normalize_chunks(
+    chunks: object, shape: tuple[int, ...], itemsize: int, largest: int = _MAX_BYTES
+) -> tuple[int, ...]:
     """Chunk shape from what a caller gives as `chunks`.
 
-    `"auto"`, None and True choose one; False is one chunk for the whole array; one integer serves every
+    `"auto"`, None and True choose one of up to `largest` bytes; False is one chunk for the whole array; one integer serves every
     dimension; -1 is the whole dimension. Raises `MetadataError`.
     """
     if chunks is None or chunks is True or (isinstance(chunks, str) and chunks == "auto"):
-        return guess_chunks(shape, itemsize)
+        return guess_chunks(shape, itemsize, largest)
     if chunks is False:
         chunks = -1
     try:
@@ -56,24 +58,46 @@ def normalize_chunks(chunks: object, shape: tuple[int, ...], itemsize: int) -> t
     return tuple(max(1, size) if chunk == -1 else chunk for chunk, size in zip(sizes, shape, strict=True))
 
 
-def guess_chunks(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+def guess_chunks(shape: tuple[int, ...], itemsize: int, largest: int = _MAX_BYTES) -> tuple[int, ...]:
     """Chunk shape that zarr-python would choose (the rule h5py took from PyTables).
 
-    The target is 256 KiB for a 1 MiB array and doubles with each tenfold growth, within 128 KiB and 64 MiB;
+    The target is 256 KiB for a 1 MiB array and doubles with each tenfold growth, within 128 KiB and `largest` (64 MiB);
     dimensions are halved in turn until the chunk is below the target or within half of it.
     """
     chunks = [max(1, size) for size in shape]
     nbytes = math.prod(chunks) * itemsize
     target = _TARGET_AT_1_MIB * 2 ** math.log10(nbytes / 2**20)
-    target = min(max(target, _MIN_BYTES), _MAX_BYTES)
+    target = min(max(target, _MIN_BYTES), largest)
     dimension = 0
     while math.prod(chunks) > 1:
         nbytes = math.prod(chunks) * itemsize
-        if nbytes < _MAX_BYTES and (nbytes < target or abs(nbytes - target) / target < 0.5):
+        if nbytes < largest and (nbytes < target or abs(nbytes - target) / target < 0.5):
             break
         chunks[dimension] = -(-chunks[dimension] // 2)
         dimension = (dimension + 1) % len(chunks)
     return tuple(chunks)
+
+
+def normalize_shards(shards: object, chunks: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Shape of the shards in elements; `"auto"` is twice the chunk where more than 8 of them lie in a row.
+
+    Raises `MetadataError` where chunks of shape `chunks` don't fill them.
+    """
+    if isinstance(shards, str) and shards == "auto":
+        pairs = zip(shape, chunks, strict=True)
+        return tuple(chunk * 2 if size // chunk > 8 else chunk for size, chunk in pairs)
+    try:
+        sizes = _integers(shards)
+    except TypeError as error:
+        raise MetadataError(
+            "shards", [f"got {shards!r}, expected 'auto' or {len(chunks)} integers"]
+        ) from error
+    fits = len(sizes) == len(chunks) and all(
+        size > 0 and size % chunk == 0 for size, chunk in zip(sizes, chunks, strict=True)
+    )
+    if not fits:
+        raise MetadataError("shards", [f"got {sizes}, expected multiples of the chunk shape {chunks}"])
+    return sizes
 
 
 def _integers(values: object) -> tuple[int, ...]:

@@ -9,14 +9,15 @@ from fastzarr.codecs.base import Codec
 from fastzarr.errors import UnknownCodecError
 
 _CODECS = {
-    "transpose": "transpose:TransposeCodec",
-    "bytes": "bytes:BytesCodec",
-    "blosc": "blosc:BloscCodec",
-    "zstd": "zstd:ZstdCodec",
-    "gzip": "gzip:GzipCodec",
-    "crc32c": "crc32c:Crc32cCodec",
-    "numcodecs.zlib": "zlib:ZlibCodec",
-    "numcodecs.lz4": "lz4:LZ4Codec",
+    "transpose": "fastzarr.codecs.transpose:TransposeCodec",
+    "bytes": "fastzarr.codecs.bytes:BytesCodec",
+    "blosc": "fastzarr.codecs.blosc:BloscCodec",
+    "zstd": "fastzarr.codecs.zstd:ZstdCodec",
+    "gzip": "fastzarr.codecs.gzip:GzipCodec",
+    "crc32c": "fastzarr.codecs.crc32c:Crc32cCodec",
+    "sharding_indexed": "fastzarr.sharding:ShardingCodec",
+    "numcodecs.zlib": "fastzarr.codecs.zlib:ZlibCodec",
+    "numcodecs.lz4": "fastzarr.codecs.lz4:LZ4Codec",
 }
 """Module and class of each codec."""
 
@@ -34,7 +35,7 @@ def find(name: str) -> type[Codec]:
             "codecs", [f"got unknown codec {shown!r}, expected one of {', '.join(_CODECS)}"]
         )
     module, _, cls = _CODECS[name].partition(":")
-    return getattr(import_module(f"fastzarr.codecs.{module}"), cls)  # type: ignore[no-any-return]
+    return getattr(import_module(module), cls)  # type: ignore[no-any-return]
 
 
 def get(name: str, configuration: dict[str, Any]) -> Codec:

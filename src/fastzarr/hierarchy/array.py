@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from fastzarr import chunk_io, codec_chain
+from fastzarr import chunk_io, codec_chain, sharding
 from fastzarr.chunk_io import ChunkIO
+from fastzarr.chunks.grid import cdata_shape
 from fastzarr.codecs.base import ChunkSpec, Codec
 from fastzarr.errors import ArrayNotFoundError, BufferMismatchError, ReadOnlyError
 from fastzarr.hierarchy import nodes
@@ -46,6 +47,8 @@ class Array:
         self._grid = Grid(metadata.shape, metadata.chunks)
         spec = ChunkSpec(shape=metadata.chunks, dtype=metadata.dtype, fill_value=metadata.fill_element)
         self._chain = codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
+        self._layout = sharding.layout_of(self._chain)
+        self._inner = self._chain if self._layout is None else self._layout.inner
         template = nodes.key(
             path.replace("%", "%%"), metadata.chunk_key_encoding.template(len(metadata.chunks))
         )
@@ -53,6 +56,7 @@ class Array:
             store=store,
             key_template=template,
             chain=self._chain,
+            shape=metadata.shape,
             chunks=metadata.chunks,
             dtype=metadata.dtype,
             fill_value=metadata.fill_value,
@@ -90,8 +94,13 @@ class Array:
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Chunk shape, in elements."""
-        return self._metadata.chunks
+        """Chunk shape, in elements; of a sharded array that of the inner chunks."""
+        return self._metadata.chunks if self._layout is None else self._layout.chunk_shape
+
+    @property
+    def shards(self) -> tuple[int, ...] | None:
+        """Shape of the shards, in elements; None where chunks are stored one by one."""
+        return None if self._layout is None else self._metadata.chunks
 
     @property
     def order(self) -> MemoryOrder:
@@ -130,8 +139,8 @@ class Array:
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
-        """Number of chunks along each dimension."""
-        return self._metadata.cdata_shape
+        """Number of chunks (of a sharded array: inner chunks) along each dimension."""
+        return cdata_shape(self.shape, self.chunks)
 
     @property
     def nchunks(self) -> int:
@@ -141,17 +150,17 @@ class Array:
     @property
     def filters(self) -> tuple[Codec, ...]:
         """The array→array codecs; for v2 none, since `order` is no filter."""
-        return () if self._metadata.zarr_format == 2 else tuple(self._chain.array_codecs)
+        return () if self._metadata.zarr_format == 2 else tuple(self._inner.array_codecs)
 
     @property
     def serializer(self) -> Codec | None:
-        """The array→bytes codec; None for v2."""
-        return None if self._metadata.zarr_format == 2 else self._chain.serializer
+        """The array→bytes codec (of a sharded array: of the inner chunks); None for v2."""
+        return None if self._metadata.zarr_format == 2 else self._inner.serializer
 
     @property
     def compressors(self) -> tuple[Codec, ...]:
-        """The bytes→bytes codecs."""
-        return tuple(self._chain.bytes_codecs)
+        """The bytes→bytes codecs (of a sharded array: of the inner chunks)."""
+        return tuple(self._inner.bytes_codecs)
 
     @property
     def store(self) -> Store:
@@ -282,6 +291,7 @@ class ArrayInfo:
             "Data type": array.dtype,
             "Fill value": array.fill_value,
             "Shape": array.shape,
+            **({} if array.shards is None else {"Shard shape": array.shards}),
             "Chunk shape": array.chunks,
             "Order": array.order,
             "Read-only": array.read_only,

@@ -24,6 +24,7 @@ from fastzarr.hierarchy.array import Array, ArrayConfig
 from fastzarr.hierarchy.attributes import as_stored
 from fastzarr.metadata import v2, v3
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, ZarrFormat
+from fastzarr.sharding import ShardingCodec
 from fastzarr.stores.base import Store
 from fastzarr.stores.registry import StoreLike, normalize_path, open_store
 
@@ -34,6 +35,9 @@ class DefaultFillValue:
     def __repr__(self) -> str:
         return "<default>"
 
+
+_MAX_INNER_BYTES = 1 << 20
+"""Bytes of the largest inner chunk that is chosen where no chunk shape is given."""
 
 DEFAULT_FILL_VALUE = DefaultFillValue()
 
@@ -50,7 +54,7 @@ def create_array(
     dtype: Any = None,
     data: ArrayLike | None = None,
     chunks: int | Sequence[int] | bool | Literal["auto"] | None = "auto",
-    shards: None = None,
+    shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
     filters: CodecLike | Iterable[CodecLike] | Literal["auto"] | None = "auto",
     compressors: CodecLike | Iterable[CodecLike] | Literal["auto"] | None = "auto",
     serializer: CodecLike | Literal["auto"] = "auto",
@@ -69,7 +73,9 @@ def create_array(
 
     `store`: a store, a directory, a dictionary, or None for memory. `name`: path in the store. `shape` and
     `dtype`, or `data`, which gives both and is written (unless `write_data` is false). `chunks`: chunk shape
-    in elements, -1 for a whole dimension, "auto" to choose. `compressors`: "auto" is zstd at its default
+    in elements, -1 for a whole dimension, "auto" to choose. `shards`: shape of shards in elements (v3), a
+    multiple of `chunks`, which are the inner chunks then; also `{"shape": …, "index_location": "start"}`;
+    "auto" to choose. `compressors`: "auto" is zstd at its default
     level; None is none. `filters`: array→array codecs (v3). `fill_value`: of elements never written; the
     default is zero, None is v2's null. `order`: v2's order of elements in a chunk. `overwrite`: replace what
     is at the path.
@@ -79,8 +85,6 @@ def create_array(
     """
     if storage_options is not None:
         raise TypeError("storage_options: expected None, since no store takes any")
-    if shards is not None:
-        raise MetadataError("shards", [f"got {shards!r}, expected None: sharding is not supported yet"])
     values = None if data is None else np.asarray(data)
     if values is not None:
         if shape is not None or dtype is not None:
@@ -96,6 +100,7 @@ def create_array(
         shape=shape,
         dtype=dtype,
         chunks=chunks,
+        shards=shards,
         filters=filters,
         compressors=compressors,
         serializer=serializer,
@@ -185,6 +190,7 @@ def _new_metadata(
     shape: object,
     dtype: object,
     chunks: object,
+    shards: Any,
     filters: Any,
     compressors: Any,
     serializer: Any,
@@ -201,14 +207,19 @@ def _new_metadata(
         raise MetadataError("order", [f"got {order!r}, expected 'C', 'F' or None"])
     sizes = grid.normalize_shape(shape)
     data_type = data_types.from_numpy(dtype)
-    chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.dtype.itemsize)
+    largest = {} if shards is None else {"largest": _MAX_INNER_BYTES}
+    chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.dtype.itemsize, **largest)
     fill = None
     if fill_value is DEFAULT_FILL_VALUE or (fill_value is None and zarr_format == 3):
         fill = data_type.default_fill
     elif fill_value is not None:
         fill = data_type.to_fill_value(fill_value, 3 if zarr_format == 3 else 2)
     if zarr_format == 2:
-        _refuse_v3_only(serializer=serializer != "auto", dimension_names=dimension_names is not None)
+        _refuse_v3_only(
+            shards=shards is not None,
+            serializer=serializer != "auto",
+            dimension_names=dimension_names is not None,
+        )
         encoding = key_encoding.parse(chunk_key_encoding or "v2")
         if encoding.name != "v2":
             raise MetadataError("chunk_key_encoding", ["got 'default', expected 'v2' for zarr_format=2"])
@@ -223,14 +234,17 @@ def _new_metadata(
         )
         return v2.parse(document, attributes, where)
     native = replace(data_type, dtype=data_type.dtype.newbyteorder("="))
-    chain = PreparedChain(
-        [
-            *_codecs(filters, default=()),
-            *_codecs(serializer, default=(BytesCodec(),)),
-            *_codecs(compressors, default=(ZstdCodec(),)),
-        ],
-        ChunkSpec(shape=chunk_shape, dtype=native.dtype, fill_value=fill),
-    )
+    codecs = [
+        *_codecs(filters, default=()),
+        *_codecs(serializer, default=(BytesCodec(),)),
+        *_codecs(compressors, default=(ZstdCodec(),)),
+    ]
+    if shards is not None:
+        given = dict(shards) if isinstance(shards, Mapping) else {"shape": shards}
+        inner = chunk_shape
+        chunk_shape = grid.normalize_shards(given.pop("shape", "auto"), inner, sizes)
+        codecs = [ShardingCodec(chunk_shape=inner, codecs=tuple(codecs), **given)]
+    chain = PreparedChain(codecs, ChunkSpec(shape=chunk_shape, dtype=native.dtype, fill_value=fill))
     document = v3.create_document(
         shape=sizes,
         data_type=native,
