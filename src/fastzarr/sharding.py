@@ -2,8 +2,8 @@
 
 Source: Zarr v3 codecs specification, "sharding_indexed".
 
-A shard is inner chunks one behind the other, and an index of offset and size (two uint64) for each, at its end
-or start. Inner chunks have keys of their own, their coordinates within the shard: `1/0`.
+A shard is inner chunks one behind the other, and an index of offset and size (two uint64) for each, at its
+end or start. Inner chunks have keys of their own, their coordinates within the shard: `1/0`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class ShardingCodec(CodecBase):
         }
 
     def resolve(self, spec: ChunkSpec) -> Self:
-        """The codec with its chains resolved, and `layout`; raises `MetadataError` where `spec` doesn't fit."""
+        """The codec with its chains resolved, and `layout`; raises `MetadataError`."""
         if len(spec.shape) != len(self.chunk_shape) or any(
             size % inner for size, inner in zip(spec.shape, self.chunk_shape, strict=True)
         ):
