@@ -64,7 +64,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "bench.verify",
         "bench.workloads",
     ),
-    "bench.report": ("bench.errors", "bench.results", "bench.stats"),
+    "bench.compat": (PUBLIC, "bench.errors", "bench.results", "bench.host", "bench.backends"),
+    "bench.report": ("bench.errors", "bench.results", "bench.stats", "bench.compat"),
     "serve": (PUBLIC, "wkw"),
     # 9: commands
     "cli": (PUBLIC, "wkw", "bench", "serve"),

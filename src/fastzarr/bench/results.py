@@ -228,11 +228,11 @@ def load(path: Path) -> Bundle:
             f"{path}: got schema_version {found!r}, expected {SCHEMA_VERSION}; "
             f"use the version of fastzarr that wrote it, or run the benchmark again"
         )
-    bundle: Bundle = _record(Bundle, data, str(path))
+    bundle: Bundle = record(Bundle, data, str(path))
     return bundle
 
 
-def _record(kind: type[Any], data: Any, where: str) -> Any:
+def record(kind: type[Any], data: Any, where: str) -> Any:
     """Build record `kind` from parsed JSON; BenchmarkError names the key that does not fit."""
     hints = get_type_hints(kind)
     if not isinstance(data, dict) or set(data) != set(hints):
@@ -242,11 +242,13 @@ def _record(kind: type[Any], data: Any, where: str) -> Any:
 
 
 def _value(hint: Any, value: Any, where: str) -> Any:
+    if hint is Any:
+        return value
     origin, arguments = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         return None if value is None else _value(arguments[0], value, where)
     if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return _record(hint, value, where)
+        return record(hint, value, where)
     if origin is Literal:
         fits, allowed = value in arguments, f"one of {', '.join(map(str, arguments))}"
     elif origin is tuple:

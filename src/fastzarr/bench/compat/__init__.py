@@ -1,0 +1,1 @@
+"""The compatibility matrix: who reads what whom wrote, bit by bit."""

@@ -1,0 +1,1 @@
+"""The implementations that Python reaches, one file each behind one Protocol."""
