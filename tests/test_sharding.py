@@ -27,6 +27,8 @@ ABSENT = 2**64 - 1
 class CountingStore(fastzarr.MemoryStore):
     """Notes every range that is asked for."""
 
+    range_gap = 1 << 20
+
     def __init__(self) -> None:
         super().__init__()
         self.calls: list[Any] = []

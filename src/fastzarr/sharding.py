@@ -231,6 +231,7 @@ class ShardReader:
         self._layout = layout
         self._store = store
         self._key = key
+        self.range_gap = store.range_gap
         self._index = index
         ends = index.sum(axis=-1)[index[..., 0] != _ABSENT]
         self._end = int(ends.max()) if ends.size and layout.index_at_end else None
@@ -251,7 +252,7 @@ class ShardReader:
     def expect(self, keys: Iterable[str]) -> None:
         """Tell which inner chunks will be asked for, each once, so that near ones are fetched together."""
         found = {key: entry for key in keys if (entry := self._entry(key)) is not None}
-        merged = ranges.merge(found.values())
+        merged = ranges.merge(found.values(), gap=self.range_gap)
         groups = [_Group(*group) for group in merged]
         for key, (start, _) in found.items():
             group = groups[bisect.bisect_right(merged, start, key=lambda group: group[0]) - 1]

@@ -20,6 +20,8 @@ class ReadableStore(Protocol):
 
     read_only: bool
     """Whether `set` and `erase` raise `ReadOnlyError`."""
+    range_gap: int
+    """Bytes between two ranges of an object up to which it is cheaper to fetch both at once."""
 
     @property
     def identity(self) -> Hashable:

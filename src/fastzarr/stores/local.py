@@ -40,6 +40,8 @@ class LocalStore:
     `"files"` the file's content (`fsync` before the rename); `"full"` also the directories that name it.
     """
 
+    range_gap = 1 << 15
+
     def __init__(
         self, root: str | os.PathLike[str], *, read_only: bool = False, durability: Durability = "none"
     ) -> None:

@@ -12,6 +12,8 @@ from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
 class MemoryStore:
     """Objects as `bytes` in a dictionary; what is set is copied."""
 
+    range_gap = 0
+
     def __init__(
         self, store_dict: MutableMapping[str, bytes] | None = None, *, read_only: bool = False
     ) -> None:
