@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from copy import copy
+from dataclasses import dataclass, field, fields
 from importlib import import_module
 from typing import Any, ClassVar, Literal, Protocol, Self
 
@@ -95,7 +96,10 @@ class BytesBytesCodec(Codec, Protocol):
 
 
 class CodecBase:
-    """`from_config` and `config` of a codec whose fields are the members of its configuration."""
+    """`from_config` and `config` of a codec whose fields are the members of its configuration.
+
+    Fields that `__init__` does not take (`init=False`) hold what a resolved codec took from the chunk.
+    """
 
     name: ClassVar[str]
     _libraries: ClassVar[tuple[str, ...]] = ()
@@ -104,7 +108,7 @@ class CodecBase:
     @classmethod
     def from_config(cls, configuration: dict[str, Any]) -> Self:
         """Codec from its configuration; raises `MetadataError` for unknown, missing or wrong members."""
-        known = {field.name for field in fields(cls)}  # type: ignore[arg-type]
+        known = {field.name for field in fields(cls) if field.init}  # type: ignore[arg-type]
         unknown = sorted(configuration.keys() - known)
         if unknown:
             allowed = ", ".join(sorted(known)) or "none"
@@ -116,7 +120,7 @@ class CodecBase:
 
     def config(self) -> dict[str, Any]:
         """Configuration as it is written."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.init}  # type: ignore[arg-type]
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, as zarr-python's codecs have it."""
@@ -137,6 +141,26 @@ class CodecBase:
         if not valid:
             found = getattr(self, member)
             raise MetadataError(f"codec {self.name!r}", [f"{member}: got {found!r}, expected {expected}"])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShapedCodec(CodecBase):
+    """A codec whose decoding needs the shape and data type of the chunk."""
+
+    spec: ChunkSpec | None = field(default=None, init=False, repr=False, compare=False)
+    """What the chunk is, at the codec's place in the chain; of a resolved codec only."""
+
+    def resolve(self, spec: ChunkSpec) -> Self:
+        """The codec that knows its chunks."""
+        resolved = copy(super().resolve(spec))
+        object.__setattr__(resolved, "spec", spec)
+        return resolved
+
+    @property
+    def chunk(self) -> ChunkSpec:
+        """The spec of a resolved codec."""
+        assert self.spec is not None, f"codec {self.name!r} is not resolved"
+        return self.spec
 
 
 def is_integer(value: object, low: int, high: int) -> bool:

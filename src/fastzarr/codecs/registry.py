@@ -16,6 +16,7 @@ _CODECS = {
     "gzip": "fastzarr.codecs.gzip:GzipCodec",
     "crc32c": "fastzarr.codecs.crc32c:Crc32cCodec",
     "sharding_indexed": "fastzarr.sharding:ShardingCodec",
+    "numcodecs.filters": "fastzarr.codecs.numcodecs.v2:FiltersCodec",
     "numcodecs.zlib": "fastzarr.codecs.zlib:ZlibCodec",
     "numcodecs.lz4": "fastzarr.codecs.lz4:LZ4Codec",
 }

@@ -1,0 +1,198 @@
+"""The filters and the compressor of a Zarr v2 array, as one array→bytes codec.
+
+Its entry in a chain is the name `numcodecs.filters` with the configuration
+
+    {"filters": [{"id": …}, …], "compressor": {"id": …} or None, "order": "C" or "F"}
+
+where `filters` and `compressor` are those of `.zarray`, untouched, and `order` is the array's: no `transpose`
+and no compressor go with it, since filters see the chunk in its memory order, and Blosc the element size that
+the last filter leaves. Without filters a compressor of bytes stands in the chain by itself, as in v3.
+
+Source: Zarr v2 specification, "Filters"; what a filter does to an array is what numcodecs does.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec
+from fastzarr.errors import CodecError, MetadataError, UnknownCodecError
+
+REFUSED = {
+    "pickle": "it would execute what is stored; write the array anew with vlen-utf8, json2 or msgpack2"
+}
+"""Ids of numcodecs' codecs that are not taken, and why."""
+
+
+class Stage(Protocol):
+    """One filter, or the compressor."""
+
+    def encode(self, value: Any) -> Any:
+        """Array or bytes, from the array or the bytes of the stage before."""
+
+    def decode(self, value: Any) -> Any:
+        """What was encoded; raises any `Exception` for damaged input."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FiltersCodec(ShapedCodec):
+    """array→bytes with numcodecs' codecs one after the other."""
+
+    name: ClassVar[str] = "numcodecs.filters"
+    kind: ClassVar[Kind] = "array_bytes"
+    memory: ClassVar[bool] = False
+
+    filters: Sequence[Mapping[str, Any]] = ()
+    """Configuration of each filter, in the order of encoding."""
+    compressor: Mapping[str, Any] | None = None
+    """Configuration of the compressor, or None."""
+    order: Literal["C", "F"] = "C"
+    """Memory order in which filters get the chunk."""
+    stages: tuple[Stage, ...] = field(default=(), init=False, repr=False, compare=False)
+    """Filters and compressor; of a resolved codec only."""
+
+    def __post_init__(self) -> None:
+        valid = isinstance(self.filters, list | tuple) and all(_has_id(entry) for entry in self.filters)
+        self.check("filters", valid, "a list of objects with an id")
+        self.check("compressor", self.compressor is None or _has_id(self.compressor), "an object with an id")
+        self.check("order", self.order in ("C", "F"), "'C' or 'F'")
+        object.__setattr__(self, "filters", tuple(copy.deepcopy(dict(entry)) for entry in self.filters))
+        if self.compressor is not None:
+            object.__setattr__(self, "compressor", copy.deepcopy(dict(self.compressor)))
+
+    def __hash__(self) -> int:
+        return hash(json.dumps(self.config(), sort_keys=True, default=repr))
+
+    def config(self) -> dict[str, Any]:
+        """Configuration as a chain has it."""
+        return copy.deepcopy(
+            {"filters": list(self.filters), "compressor": self.compressor, "order": self.order}
+        )
+
+    def resolve(self, spec: ChunkSpec) -> Self:
+        """The codec with its stages made; raises `MetadataError` for wrong ones, named all at once."""
+        resolved = super().resolve(spec)
+        configurations = [*self.filters, *([] if self.compressor is None else [self.compressor])]
+        stages: list[Stage] = []
+        errors: list[MetadataError] = []
+        for configuration in configurations:
+            try:
+                stages.append(_stage(dict(configuration)))
+            except MetadataError as error:
+                errors.append(error)
+        if errors:
+            problems = [f"{error.where}: {problem}" for error in errors for problem in error.problems]
+            unknown = any(isinstance(error, UnknownCodecError) for error in errors)
+            raise (UnknownCodecError if unknown else MetadataError)("filters and compressor", problems)
+        object.__setattr__(resolved, "stages", tuple(stages))
+        return resolved
+
+    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """`dtype` itself."""
+        return dtype
+
+    def encode_array(self, chunk: NDArray[Any]) -> Buffer:
+        """What the compressor makes of what the filters make of the chunk."""
+        dtype = np.dtype(object) if chunk.dtype.kind == "T" else self.chunk.dtype
+        value: Any = np.asarray(chunk.astype(dtype, copy=False), order=self.order)
+        for stage in self.stages:
+            value = stage.encode(value)
+        if isinstance(value, np.ndarray) and value.dtype.hasobject:
+            raise MetadataError("filters", ["got none that encodes objects, expected vlen-utf8 or another"])
+        return flat_bytes(value)
+
+    def decode_array(self, data: Buffer) -> NDArray[Any]:
+        """The chunk; raises `CodecError`."""
+        value: Any = data
+        for stage in reversed(self.stages):
+            try:
+                value = stage.decode(value)
+            except CodecError:
+                raise
+            except Exception as error:
+                raise CodecError(f"{stage}: {error or type(error).__name__}") from error
+        return self._shaped(value)
+
+    def _shaped(self, value: Any) -> NDArray[Any]:
+        shape, dtype = self.chunk.shape, self.chunk.dtype
+        array: NDArray[Any] = value if isinstance(value, np.ndarray) else np.frombuffer(value, np.uint8)
+        if not (array.dtype.hasobject or dtype.hasobject or dtype.kind == "T"):
+            array = array if array.shape == shape and array.dtype == dtype else _memory(array)
+            if array.nbytes != int(np.prod(shape)) * dtype.itemsize:
+                expected = int(np.prod(shape)) * dtype.itemsize
+                raise CodecError(f"filters gave {array.nbytes} bytes, expected {expected}")
+            array = array.view(dtype)
+        elif array.dtype != object:
+            raise CodecError(f"filters gave elements of {array.dtype}, expected objects")
+        if array.size != np.prod(shape):
+            raise CodecError(f"filters gave {array.size} elements, expected {np.prod(shape)}")
+        # What knows its shape (json2, zfpy) is in place; memory is in the array's order.
+        return array if array.shape == shape else array.reshape(-1).reshape(shape, order=self.order)
+
+
+def flat_bytes(value: Any) -> memoryview:
+    """The bytes of an array in its memory order, or those of a buffer."""
+    return _memory(value).data if isinstance(value, np.ndarray) else memoryview(value).cast("B")
+
+
+def _memory(array: NDArray[Any]) -> NDArray[np.uint8]:
+    flat = array.reshape(-1, order="A")
+    return np.ndarray(flat.nbytes, np.uint8, np.ascontiguousarray(flat))
+
+
+@dataclass(frozen=True)
+class _Numcodec:
+    """A codec of the numcodecs registry."""
+
+    codec: Any
+
+    def __str__(self) -> str:
+        return str(self.codec.codec_id)
+
+    def encode(self, value: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return self.codec.encode(value)
+
+    def decode(self, value: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return self.codec.decode(value)
+
+
+def _stage(configuration: dict[str, Any]) -> Stage:
+    identifier = configuration["id"]
+    where = f"codec {identifier!r}"
+    if identifier in REFUSED:
+        raise UnknownCodecError(where, [f"not supported: {REFUSED[identifier]}"])
+    return _Numcodec(numcodec(configuration))
+
+
+def numcodec(configuration: dict[str, Any]) -> Any:
+    """The codec of numcodecs' registry, or of its entry points, for a v2 configuration.
+
+    Raises `UnknownCodecError`, or `MetadataError` for wrong members.
+    """
+    import numcodecs.registry
+
+    identifier = configuration["id"]
+    where = f"codec {identifier!r}"
+    try:
+        return numcodecs.registry.get_codec(configuration)
+    except ImportError as error:
+        raise UnknownCodecError(where, [f"its entry point can't be loaded: {error}"]) from error
+    except ValueError as error:
+        if isinstance(error, getattr(numcodecs.registry, "UnknownCodecError", ())):
+            raise UnknownCodecError(where, ["is not in numcodecs' registry"]) from error
+        raise MetadataError(where, [f"got {configuration!r}: {error}"]) from error
+    except Exception as error:
+        raise MetadataError(where, [f"got {configuration!r}: {error}"]) from error
+
+
+def _has_id(entry: object) -> bool:
+    return isinstance(entry, Mapping) and isinstance(entry.get("id"), str)
