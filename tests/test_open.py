@@ -195,7 +195,7 @@ def test_overwriting_removes_all_that_was_there(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        *[{"dtype": "S5"}, {"dtype": "nonsense"}, {"shape": -1}, {"shape": "3"}, {"shape": 1.5}],
+        *[{"dtype": "S"}, {"dtype": "nonsense"}, {"shape": -1}, {"shape": "3"}, {"shape": 1.5}],
         *[{"chunks": 0}, {"chunks": (1, 2)}, {"chunks": "big"}, {"chunks": -2}, {"chunks": 1.5}],
         *[{"fill_value": "x"}, {"order": "A"}, {"zarr_format": 1}, {"zarr_format": "3"}, {"shards": (2,)}],
         *[{"compressors": "zstd"}, {"compressors": {"name": "lzma"}}, {"compressors": [{"id": "zlib"}]}],
@@ -242,14 +242,14 @@ def test_requests_that_cannot_be_met_leave_everything_as_it_was(
         ({"shape": 3}, r"dtype: missing; give dtype, or data"),
         ({"dtype": "f4"}, r"shape: missing; give shape, or data"),
         ({"shape": 3, "data": [1]}, r"data: given together with shape or dtype, expected one or the other"),
-        ({"shape": 3, "dtype": "S5"}, r"dtype: got \|S5, expected one of bool, int8"),
+        ({"shape": 3, "dtype": "S"}, r"dtype: got '\|S0', expected a length of 1 or more, such as 'S5'"),
         ({"shape": -1, "dtype": "f4"}, r"shape: got \(-1,\), expected sizes of 0 or more"),
         ({"shape": 3, "dtype": "f4", "chunks": (1, 2)}, r"chunks: got 2 sizes \(1, 2\) for 1 dimensions"),
         ({"shape": 3, "dtype": "f4", "chunks": 0}, r"chunks: got \(0,\), expected sizes of 1 or more, or -1"),
         ({"shape": 3, "dtype": "f4", "order": "A"}, r"order: got 'A', expected 'C', 'F' or None"),
         ({"shape": 3, "dtype": "f4", "zarr_format": 1}, r"zarr_format: got 1, expected 2 or 3"),
         ({"shape": 3, "dtype": "f4", "shards": (2,)}, r"shards: got \(2,\), expected multiples"),
-        ({"data": [object()]}, r"dtype: got object, expected one of bool, int8"),
+        ({"data": [object()]}, r"dtype: got object: .*; give dtype='string' for text or 'bytes'"),
         (
             {"shape": 3, "dtype": "f4", "attributes": {"x": {1}}},
             r"attributes: 'x': got \{1\}, expected what JSON can say: Object of type set",

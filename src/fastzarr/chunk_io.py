@@ -63,7 +63,7 @@ class ChunkIO:
         shape: tuple[int, ...],
         chunks: tuple[int, ...],
         dtype: np.dtype[Any],
-        fill_value: np.generic | None,
+        fill_value: Any,
         write_empty_chunks: bool,
         lock: _Lock = lock,
     ) -> None:
@@ -74,9 +74,8 @@ class ChunkIO:
         self._chunks = chunks
         self._dtype = dtype
         self._lock = lock
-        self._fill = dtype.type(0) if fill_value is None else fill_value
-        elide = fill_value is not None and not write_empty_chunks
-        self._elided = FillPattern(self._fill, dtype) if elide else None
+        self._fill = fill_value
+        self._elided = None if write_empty_chunks else FillPattern(fill_value, dtype)
 
         layout = sharding.layout_of(chain)
         self._shards = None if layout is None else _Shards(layout, write_empty_chunks)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from fastzarr.codecs.base import ChunkSpec, CodecBase, Kind
+from fastzarr.data_types import byte_order_matters
 from fastzarr.errors import MetadataError
 
 
@@ -39,10 +40,19 @@ class BytesCodec(CodecBase):
         return {} if self.endian is None else {"endian": self.endian}
 
     def resolve(self, spec: ChunkSpec) -> Self:
-        """Without `endian` for one-byte elements; raises `MetadataError` where it is needed and missing."""
-        if spec.dtype.itemsize == 1:
+        """Without `endian` where it says nothing; raises `MetadataError` where it is needed and missing.
+
+        Records without it are stored as they are in memory: in v2 each field has its byte order, and v3
+        records of zarr-python before 3.3 have none.
+        """
+        if spec.dtype.hasobject or spec.dtype.kind == "T":
+            raise MetadataError(
+                "codec 'bytes'",
+                [f"got {spec.dtype}, expected elements of a fixed size; take 'vlen-utf8' or 'vlen-bytes'"],
+            )
+        if not byte_order_matters(spec.dtype):
             return replace(self, endian=None)
-        if self.endian is None:
+        if self.endian is None and spec.dtype.names is None:
             raise MetadataError(
                 "codec 'bytes'",
                 [f"endian is missing for data type {spec.dtype.name}, expected 'little' or 'big'"],

@@ -59,8 +59,9 @@ class Array:
             shape=metadata.shape,
             chunks=metadata.chunks,
             dtype=metadata.dtype,
-            fill_value=metadata.fill_value,
-            write_empty_chunks=config.write_empty_chunks,
+            fill_value=metadata.fill_element,
+            # v2's null says nothing of what is missing, so nothing is left out for it.
+            write_empty_chunks=config.write_empty_chunks or metadata.fill_value is None,
         )
 
     def __reduce__(self) -> tuple[object, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -18,6 +17,7 @@ from fastzarr.codecs import registry
 from fastzarr.codecs.base import ChunkSpec, Codec
 from fastzarr.codecs.bytes import BytesCodec
 from fastzarr.codecs.zstd import ZstdCodec
+from fastzarr.data_types import DataType
 from fastzarr.errors import MetadataError
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.array import Array, ArrayConfig
@@ -208,7 +208,7 @@ def _new_metadata(
     sizes = grid.normalize_shape(shape)
     data_type = data_types.from_numpy(dtype)
     largest = {} if shards is None else {"largest": _MAX_INNER_BYTES}
-    chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.dtype.itemsize, **largest)
+    chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.itemsize or 1, **largest)
     fill = None
     if fill_value is DEFAULT_FILL_VALUE or (fill_value is None and zarr_format == 3):
         fill = data_type.default_fill
@@ -230,13 +230,14 @@ def _new_metadata(
             separator=encoding.separator,
             fill_value=fill,
             order="F" if order == "F" else "C",
-            compressor=_v2_compressor(compressors, filters),
+            filters=_v2_filters(filters, data_type),
+            compressor=_v2_compressor(compressors),
         )
         return v2.parse(document, attributes, where)
-    native = replace(data_type, dtype=data_type.dtype.newbyteorder("="))
+    native = data_type.native
     codecs = [
         *_codecs(filters, default=()),
-        *_codecs(serializer, default=(BytesCodec(),)),
+        *_codecs(serializer, default=(_serializer(data_type),)),
         *_codecs(compressors, default=(ZstdCodec(),)),
     ]
     if shards is not None:
@@ -297,11 +298,25 @@ def _codec(entry: Any) -> Codec:
     raise MetadataError("codecs", [f"got {entry!r}, expected a codec or {{'name': …, 'configuration': …}}"])
 
 
-def _v2_compressor(given: Any, filters: Any) -> dict[str, Any] | None:
-    if not (filters is None or filters == "auto" or len(filters) == 0):
-        raise MetadataError(
-            "filters", [f"got {filters!r}, expected none for zarr_format=2: not supported yet"]
-        )
+def _serializer(data_type: DataType) -> Codec:
+    """The array→bytes codec where a caller names none."""
+    name = data_type.serializer
+    return BytesCodec() if name == BytesCodec.name else registry.get(name, {})
+
+
+def _v2_filters(given: Any, data_type: DataType) -> list[dict[str, Any]] | None:
+    if given is None or (isinstance(given, str) and given == "auto"):
+        return None if data_type.serializer == BytesCodec.name else [{"id": data_type.serializer}]
+    filters = [entry.get_config() if hasattr(entry, "get_config") else entry for entry in _entries(given)]
+    for entry in filters:
+        if not (isinstance(entry, Mapping) and isinstance(entry.get("id"), str)):
+            raise MetadataError(
+                "filters", [f"got {entry!r}, expected a numcodecs codec or {{'id': …}} for zarr_format=2"]
+            )
+    return [dict(entry) for entry in filters]
+
+
+def _v2_compressor(given: Any) -> dict[str, Any] | None:
     if isinstance(given, str) and given == "auto":
         return {"id": "zstd"}
     entries = _entries(given)

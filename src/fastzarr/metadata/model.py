@@ -77,8 +77,13 @@ class ArrayMetadata:
 
     @property
     def fill_element(self) -> Any:
-        """What elements never written read as."""
-        return self.data_type.default_fill if self.fill_value is None else self.fill_value
+        """What elements never written read as; an object in an array of no dimensions, as NumPy takes it."""
+        element = self.data_type.default_fill if self.fill_value is None else self.fill_value
+        if not self.dtype.hasobject or self.dtype.kind == "T":
+            return element
+        held = np.empty(1, self.dtype)
+        held[0] = element
+        return held.reshape(())
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:

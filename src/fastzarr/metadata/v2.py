@@ -29,6 +29,19 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 }
 """What numcodecs takes for members that a compressor's configuration leaves out."""
 
+_OBJECT_CODECS = ("vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "pickle")
+"""Ids of codecs that encode objects."""
+
+_ENCODED_DTYPE = {
+    "astype": "encode_dtype",
+    "bitround": "dtype",
+    "categorize": "astype",
+    "delta": "astype",
+    "fixedscaleoffset": "astype",
+    "quantize": "astype",
+}
+"""Filters that give an array, and the member that names its data type."""
+
 _SHUFFLES = {0: "noshuffle", 1: "shuffle", 2: "bitshuffle"}
 
 
@@ -45,6 +58,7 @@ def create_document(
     separator: Separator,
     fill_value: Any,
     order: MemoryOrder,
+    filters: list[dict[str, Any]] | None,
     compressor: dict[str, Any] | None,
 ) -> dict[str, Any]:
     """The `.zarray` document of a new array, member by member as zarr-python writes it."""
@@ -55,7 +69,7 @@ def create_document(
         "dtype": data_type.to_json(2),
         "fill_value": fill,
         "order": order,
-        "filters": None,
+        "filters": filters or None,
         "dimension_separator": separator,
         "compressor": None if compressor is None else complete_compressor(compressor),
         "zarr_format": 2,
@@ -86,7 +100,8 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     chunks = problems.sizes(document, "chunks", 1)
     if shape is not None and chunks is not None and len(shape) != len(chunks):
         problems.add("chunks", list(chunks), f"{len(shape)} sizes, one for each dimension")
-    data_type = problems.attempt(data_types.from_v2, document["dtype"], document["filters"])
+    filters, compressor = _split_codecs(document, problems)
+    data_type = problems.attempt(data_types.from_v2, document["dtype"], filters)
     problems.chunks_fit(chunks, data_type)
     fill_value = None
     if data_type is not None and document["fill_value"] is not None:
@@ -94,16 +109,9 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     order = document["order"]
     if order not in ("C", "F"):
         problems.add("order", order, "'C' or 'F'")
-    if document["filters"]:
-        problems.add("filters", document["filters"], "null (filters are not supported yet)")
     separator = document.get("dimension_separator", ".")
     if separator not in (".", "/"):
         problems.add("dimension_separator", separator, "'.' or '/'")
-    compressor = document["compressor"]
-    if compressor is not None and not (
-        isinstance(compressor, dict) and isinstance(compressor.get("id"), str)
-    ):
-        problems.add("compressor", compressor, "null or an object with an id")
     problems.raise_if_any()
     assert shape is not None
     assert chunks is not None
@@ -114,7 +122,7 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
         chunks=chunks,
         chunk_key_encoding=ChunkKeyEncoding(name="v2", separator=separator),
         fill_value=fill_value,
-        codecs=_codec_chain(data_type.dtype, order, len(shape), compressor),
+        codecs=_codec_chain(data_type, order, len(shape), filters, compressor),
         order=order,
         dimension_names=None,
         attributes=attributes,
@@ -122,18 +130,73 @@ def parse(document: dict[str, Any], attributes: dict[str, Any], where: str) -> A
     )
 
 
+def _split_codecs(
+    document: dict[str, Any], problems: Problems
+) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+    """Filters and compressor of a document; a compressor that encodes objects counts as the last filter."""
+    given = document["filters"]
+    filters = given if isinstance(given, list) else []
+    if given is not None and not (isinstance(given, list) and all(map(_is_codec, given))):
+        problems.add("filters", given, "null or a list of objects with an id")
+        filters = [entry for entry in filters if _is_codec(entry)]
+    compressor = document["compressor"]
+    if compressor is not None and not _is_codec(compressor):
+        problems.add("compressor", compressor, "null or an object with an id")
+        compressor = None
+    if compressor is not None and compressor["id"] in _OBJECT_CODECS:
+        return [*filters, compressor], None
+    return filters, compressor
+
+
+def _is_codec(entry: object) -> bool:
+    return isinstance(entry, dict) and isinstance(entry.get("id"), str)
+
+
 def _codec_chain(
-    dtype: np.dtype[Any], order: MemoryOrder, ndim: int, compressor: dict[str, Any] | None
+    data_type: DataType,
+    order: MemoryOrder,
+    ndim: int,
+    filters: list[dict[str, Any]],
+    compressor: dict[str, Any] | None,
 ) -> tuple[CodecConfig, ...]:
+    """The chain of v3 that stores the same bytes."""
     chain = []
     if order == "F" and ndim > 1:
         chain.append(CodecConfig(name="transpose", configuration={"order": list(reversed(range(ndim)))}))
-    endian = "big" if dtype.byteorder == ">" else "little"
-    configuration = {"endian": endian} if dtype.itemsize > 1 else {}
-    chain.append(CodecConfig(name="bytes", configuration=configuration))
+    chain.append(_serializer(data_type.dtype, filters))
     if compressor is not None:
-        chain.append(_compressor_codec(complete_compressor(compressor), dtype.itemsize))
+        itemsize = _encoded_itemsize(data_type.dtype, filters)
+        chain.append(_compressor_codec(complete_compressor(compressor), itemsize))
     return tuple(chain)
+
+
+def _serializer(dtype: np.dtype[Any], filters: list[dict[str, Any]]) -> CodecConfig:
+    """The array→bytes codec that does what the filters do."""
+    if not filters:
+        # Each field of a record has its own byte order, which is that of the dtype in memory.
+        ordered = dtype.names is None and data_types.byte_order_matters(dtype)
+        endian = "big" if dtype.byteorder == ">" else "little"
+        return CodecConfig(name="bytes", configuration={"endian": endian} if ordered else {})
+    if len(filters) == 1 and filters[0]["id"] in ("vlen-utf8", "vlen-bytes"):
+        return CodecConfig(name=filters[0]["id"], configuration={})
+    return CodecConfig(name="numcodecs.filters", configuration={"filters": filters})
+
+
+def _encoded_itemsize(dtype: np.dtype[Any], filters: list[dict[str, Any]]) -> int:
+    """Bytes of an element of what the last filter gives, which blosc shuffles by; 1 for plain bytes."""
+    itemsize = 1 if dtype.hasobject else dtype.itemsize
+    for entry in filters:
+        member = _ENCODED_DTYPE.get(entry["id"])
+        if member is None:
+            itemsize = 1
+            continue
+        name = entry.get(member) or entry.get("dtype")
+        if name is not None:
+            try:
+                itemsize = np.dtype(name).itemsize
+            except (TypeError, ValueError):
+                itemsize = 1
+    return itemsize
 
 
 def _compressor_codec(compressor: dict[str, Any], itemsize: int) -> CodecConfig:
