@@ -153,7 +153,7 @@ def test_what_a_call_wrote_is_stored_when_it_returns(
     options: dict[str, Any] = {"shards": (4,)} if sharded else {}
     data = np.arange(1, 41, dtype="i4")
     array = fastzarr.create_array(store, data=data, chunks=2, **options)
-    stored = {key for key in store.list_prefix("c/")}
+    stored = set(store.list_prefix("c/"))
     assert stored == {f"c/{number}" for number in range(10 if sharded else 20)}
     store.failing = "c/7"
     for _ in range(3):
