@@ -92,14 +92,25 @@ class ChunkIO:
         if plan.only is not None:
             self._read_chunk(plan.only, out)
         else:
-            _run(self._read_chunk, plan, out)
+            _run(self._read_part if plan.views else self._read_scattered, plan, out)
 
     def write(self, plan: Plan, value: NDArray[Any]) -> None:
         """Write `value`, of the shape of the plan's layout and any numeric dtype; raises `ChunkError`."""
         if plan.only is not None:
             self._write_chunk(plan.only, value)
         else:
-            _run(self._write_chunk, plan, value)
+            _run(self._write_part, plan, value)
+
+    def _read_part(self, projection: Projection, out: NDArray[Any]) -> None:
+        self._read_chunk(projection, out[projection.out])
+
+    def _read_scattered(self, projection: Projection, out: NDArray[Any]) -> None:
+        part = out[projection.out]
+        self._read_chunk(projection, part)
+        out[projection.out] = part
+
+    def _write_part(self, projection: Projection, value: NDArray[Any]) -> None:
+        self._write_chunk(projection, value[projection.out])
 
     def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
         coords, selected, _, complete, padded = projection
@@ -200,7 +211,7 @@ class ChunkIO:
             min(size, whole - coord * size)
             for coord, size, whole in zip(projection.coords, self._chunks, self._shape, strict=True)
         )
-        return shards.io.on(shard, extent), shards.grid(extent).plan(projection.chunk)
+        return shards.io.on(shard, extent), shards.grid(extent).replan(projection)
 
     def _put(self, key: str, chunk: NDArray[Any]) -> None:
         if self._elided is not None and self._elided.covers(chunk):
@@ -238,7 +249,7 @@ class _Shards:
 
 
 _Act = Callable[[Projection, NDArray[Any]], None]
-"""What is done with one chunk and its part of the caller's array."""
+"""What is done with one chunk and the caller's array."""
 
 
 def _run(act: _Act, plan: Plan, array: NDArray[Any]) -> None:
@@ -247,7 +258,7 @@ def _run(act: _Act, plan: Plan, array: NDArray[Any]) -> None:
         _run_parallel(_Crew(act, iter(plan), array), threads)
         return
     for projection in plan:
-        act(projection, array[projection.out])
+        act(projection, array)
 
 
 def _run_parallel(crew: _Crew, threads: int) -> None:
@@ -285,7 +296,7 @@ class _Crew:
                 projection = None if self._stopped else next(self._projections, None)
             if projection is None:
                 return
-            self._act(projection, self._array[projection.out])
+            self._act(projection, self._array)
 
     def help(self) -> None:
         """Work in a thread of the pool; nothing is done once the crew is dismissed."""
