@@ -7,6 +7,7 @@ import pytest
 
 HEAVY = (
     *("numcodecs", "zstandard", "zlib_ng", "isal", "crc32c", "concurrent.futures", "multiprocessing"),
+    *("zipfile", "obstore", "fsspec"),
     *("logging", "asyncio", "tensorstore", "zarr", "click", "rich", "matplotlib", "hypothesis", "pytest"),
 )
 

@@ -36,6 +36,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "xarray_engine": (PUBLIC,),
     "dask_io": (PUBLIC,),
     "wkw": ("errors", "ranges", "stores"),
+    "storage": ("stores",),
     # 8: the benchmark; its report reads saved results only
     "bench": (),
     "bench.errors": ("errors",),
@@ -70,7 +71,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # 9: commands
     "cli": (PUBLIC, "wkw", "bench", "serve"),
     # the public names: all of the library, and nothing of the applications
-    PUBLIC: (*ARRAYS, "writer"),
+    PUBLIC: (*ARRAYS, "storage", "writer"),
     "testing": (PUBLIC, *PARTS),
 }
 """What each part may import besides itself. `fastzarr` stands for the public names in `__init__`;

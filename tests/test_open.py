@@ -326,14 +326,14 @@ def test_forms_of_a_store(tmp_path: Path) -> None:
 
 
 def test_other_stores_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"Protocol not known: nosuch"):
+        fastzarr.open_array("nosuch://bucket")
     with pytest.raises(
-        ValueError, match=r"store 's3://bucket': got scheme 's3', expected a path, 'file://…'"
+        TypeError, match=r"store: got int, expected a store, a path, a URL, a mapping or None"
     ):
-        fastzarr.open_array("s3://bucket")
-    with pytest.raises(TypeError, match=r"store: got int, expected a store, a path, a 'file://' URL"):
         fastzarr.open_array(5)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match=r"storage_options: expected None"):
-        fastzarr.open_array({}, storage_options={"key": 1})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"storage_options: got .* without a URL, expected None"):
+        fastzarr.open_array({}, storage_options={"key": 1})
 
 
 # Read only

@@ -1,6 +1,6 @@
 """fastzarr: Zarr at the speed of the disk."""
 
-from fastzarr import codecs, errors
+from fastzarr import codecs, errors, storage
 from fastzarr.hierarchy.array import Array, ArrayConfig
 from fastzarr.hierarchy.create import create, create_array
 from fastzarr.hierarchy.open import open, open_array  # noqa: A004
@@ -18,5 +18,6 @@ __all__ = [
     "errors",
     "open",
     "open_array",
+    "storage",
 ]
 __version__ = "0.1.0"

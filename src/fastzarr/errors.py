@@ -97,6 +97,12 @@ class ReadOnlyError(ZarrError, ValueError, PermissionError):
     kind = "read-only"
 
 
+class StoreError(ZarrError, OSError):
+    """A store could not read, write or list what is named; the cause is chained."""
+
+    kind = "store"
+
+
 class KeyNameError(ZarrError, ValueError):
     """A store key or node path that is not allowed, or leads outside the store."""
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 
 GAP = 1 << 20
 """Bytes between two ranges up to which fetching both at once is cheaper."""
@@ -31,3 +32,17 @@ def clip(size: int, start: int, length: int) -> Range:
     """The part of a range that lies inside an object of `size` bytes; `start` < 0 counts from its end."""
     first = max(0, size + start) if start < 0 else min(start, size)
     return first, min(length, size - first)
+
+
+def cut(
+    merged: Sequence[Range], parts: Sequence[bytes | bytearray | memoryview], ranges: Iterable[Range]
+) -> Iterator[memoryview]:
+    """The bytes of each range out of `parts`, those of the merged ranges; fewer where a part ends before."""
+    starts = [start for start, _ in merged]
+    for start, length in ranges:
+        number = bisect_right(starts, start) - 1
+        if number < 0:
+            yield memoryview(b"")
+        else:
+            within = start - starts[number]
+            yield memoryview(parts[number])[within : within + length]

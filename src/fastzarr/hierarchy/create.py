@@ -64,7 +64,7 @@ def create_array(
     attributes: Mapping[str, Any] | None = None,
     chunk_key_encoding: ChunkKeyEncoding | Mapping[str, Any] | tuple[str, str] | str | None = None,
     dimension_names: Iterable[str | None] | None = None,
-    storage_options: None = None,
+    storage_options: dict[str, Any] | None = None,
     overwrite: bool = False,
     config: ConfigLike = None,
     write_data: bool = True,
@@ -83,8 +83,6 @@ def create_array(
     Raises `MetadataError` for what can't be written, `ContainsArrayError` or `ContainsGroupError` for what is
     in the way; nothing is written then.
     """
-    if storage_options is not None:
-        raise TypeError("storage_options: expected None, since no store takes any")
     values = None if data is None else np.asarray(data)
     if values is not None:
         if shape is not None or dtype is not None:
@@ -93,7 +91,7 @@ def create_array(
     if shape is None or dtype is None:
         missing = "shape" if shape is None else "dtype"
         raise MetadataError(missing, [f"missing; give {missing}, or data"])
-    opened = open_store(store)
+    opened = open_store(store, storage_options)
     path = normalize_path(name)
     metadata = _new_metadata(
         where=nodes.place(opened, path),

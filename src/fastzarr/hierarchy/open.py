@@ -23,7 +23,7 @@ def open_array(
     mode: Mode | None = None,
     zarr_format: ZarrFormat | None = None,
     path: str | os.PathLike[str] | None = "",
-    storage_options: None = None,
+    storage_options: dict[str, Any] | None = None,
     config: ConfigLike = None,
     **kwargs: Any,
 ) -> Array:
@@ -36,11 +36,9 @@ def open_array(
 
     Raises `ArrayNotFoundError`, `NodeExistsError`, `ReadOnlyError`, `MetadataError`.
     """
-    if storage_options is not None:
-        raise TypeError("storage_options: expected None, since no store takes any")
     if mode is not None and mode not in get_args(Mode):
         raise ValueError(f"mode: got {mode!r}, expected one of {', '.join(get_args(Mode))}, or None")
-    opened = open_store(store)
+    opened = open_store(store, storage_options)
     node_path = normalize_path(path)
     if mode == "r":
         opened = opened.with_read_only()
@@ -70,7 +68,7 @@ def open(  # noqa: A001
     mode: Mode | None = None,
     zarr_format: ZarrFormat | None = None,
     path: str | None = None,
-    storage_options: None = None,
+    storage_options: dict[str, Any] | None = None,
     config: ConfigLike = None,
     **kwargs: Any,
 ) -> Array:
@@ -78,7 +76,7 @@ def open(  # noqa: A001
 
     Only arrays can be opened yet: a group raises `ArrayNotFoundError`.
     """
-    opened = open_store(store)
+    opened = open_store(store, storage_options)
     if mode is None:
         mode = "r" if opened.read_only else "a"
     return open_array(
@@ -86,7 +84,6 @@ def open(  # noqa: A001
         mode=mode,
         zarr_format=zarr_format,
         path=path,
-        storage_options=storage_options,
         config=config,
         **kwargs,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Protocol, Self
 
 from fastzarr.errors import KeyNameError, ReadOnlyError
@@ -81,6 +81,16 @@ def check_key(key: str) -> None:
             f"key {key!r}: expected names joined by '/', none of them empty, '.' or '..', "
             "without backslash or NUL"
         )
+
+
+def is_key(name: str) -> bool:
+    """Whether a name that others gave is one that a key may have."""
+    return not _BAD_KEY.search(name)
+
+
+def names_below(prefix: str, keys: Iterable[str]) -> Iterator[str]:
+    """Names directly below `prefix`, each once, of the keys that begin with it."""
+    return iter(dict.fromkeys(key[len(prefix) :].split("/", 1)[0] for key in keys))
 
 
 def check_prefix(prefix: str) -> None:

@@ -132,6 +132,11 @@ class LocalStore:
             for opened in files:
                 os.close(opened)
 
+    def snapshot(self, key: str) -> _Snapshot:
+        """What is under `key` now, for several reads: the open file, also when another takes its place."""
+        check_key(key)
+        return _Snapshot(self, key)
+
     def set(self, key: str, data: Buffer) -> None:
         """Write the file beside its place, then rename it there."""
         path = self._path(key)
@@ -298,6 +303,40 @@ class LocalStore:
         if len(self._known) >= _KNOWN_DIRECTORIES:
             self._known.clear()
         self._known[directory] = made
+
+
+class _Snapshot:
+    """One file, opened by the first read and closed at the end of the `with` block."""
+
+    range_gap = LocalStore.range_gap
+
+    def __init__(self, store: LocalStore, key: str) -> None:
+        self._store = store
+        self._key = key
+        self._files: list[int] = []
+        self._size = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._files:
+            os.close(self._files.pop())
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """As of the store; `key` is the snapshot's. The first call is made before other threads call."""
+        try:
+            if not self._files:
+                path = self._store._path(key)
+                file = _open(path, _OPEN_READ, self._files)
+                self._store._require_inside(file, key, path)
+                self._size = os.fstat(file).st_size
+            return _read_at(self._files[0], *clip(self._size, start, length))
+        except _ABSENT:
+            return None
+        except KeyNameError:
+            self.__exit__()
+            raise
 
 
 def is_unfinished(name: str) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from typing import Self
 
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
+from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable, names_below
 
 
 class MemoryStore:
@@ -85,4 +85,4 @@ class MemoryStore:
 
     def list_dir(self, prefix: str) -> Iterator[str]:
         """Names directly below `prefix`."""
-        return iter(dict.fromkeys(key[len(prefix) :].split("/", 1)[0] for key in self.list_prefix(prefix)))
+        return names_below(prefix, self.list_prefix(prefix))

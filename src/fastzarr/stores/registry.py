@@ -3,45 +3,77 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import MutableMapping
+from typing import Any
 
 from fastzarr.errors import KeyNameError
 from fastzarr.stores.base import Store, check_key
+from fastzarr.stores.fsspec import FsspecStore
 from fastzarr.stores.local import LocalStore, is_unfinished
 from fastzarr.stores.memory import MemoryStore
+from fastzarr.stores.object import SCHEMES, ObjectStore
 
 _DOCUMENTS = ("zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(?:://|::.*://)")
+
 StoreLike = Store | str | os.PathLike[str] | MutableMapping[str, bytes] | None
+"""Also a store of obstore, which has no type that could be named here."""
+
+_named: dict[str, dict[str, bytes]] = {}
+"""Objects of the stores in memory that URLs name."""
 
 
-def open_store(store: StoreLike) -> Store:
-    """A store itself, a directory (path or `file://` URL), a dictionary, or None for a new memory store.
+def open_store(store: StoreLike, storage_options: dict[str, Any] | None = None) -> Store:
+    """The store that a caller means.
 
-    Raises `TypeError` or `ValueError` for anything else.
+    - a store is taken as it is; so are those of obstore and mappings of fsspec, in an adapter
+    - text and paths are directories, text that ends with `.zip` too; open archives with `ZipStore`
+    - `file://` is a directory; `memory://NAME` is shared in this process, `memory://` is a new store
+    - other URLs are opened by obstore if it is installed and knows the scheme, else by fsspec
+    - mappings keep what they are given; None is a new store in memory
+
+    `storage_options` are for URLs only, and those of the package that opens them. Raises `TypeError` or
+    `ValueError` for anything else, `ImportError` where a package is missing.
     """
+    if isinstance(store, str) and _URL.match(store):
+        return _open_url(store, storage_options)
+    if storage_options is not None:
+        raise TypeError(f"storage_options: got {storage_options!r} without a URL, expected None")
     if store is None:
         return MemoryStore()
-    if isinstance(store, str):
-        scheme, separator, rest = store.partition("://")
-        if not separator:
-            return LocalStore(store)
-        if scheme == "file":
-            return LocalStore(rest)
-        if scheme == "memory" and not rest:
-            return MemoryStore()
-        raise ValueError(
-            f"store {store!r}: got scheme {scheme!r}, expected a path, 'file://…' or 'memory://'"
-        )
-    if isinstance(store, os.PathLike):
+    if isinstance(store, str | os.PathLike):
         return LocalStore(store)
-    if isinstance(store, dict):
-        return MemoryStore(store)
     if hasattr(store, "get_into"):
         return store  # type: ignore[return-value]
-    raise TypeError(
-        f"store: got {type(store).__name__}, expected a store, a path, a 'file://' URL, a dictionary or None"
-    )
+    module = type(store).__module__
+    if module.split(".")[0] in ("obstore", "_obstore"):
+        return ObjectStore(store)
+    if module.split(".")[0] == "fsspec" and hasattr(store, "root"):
+        return FsspecStore.from_mapper(store)
+    if isinstance(store, MutableMapping):
+        return MemoryStore(store)
+    raise TypeError(f"store: got {type(store).__name__}, expected a store, a path, a URL, a mapping or None")
+
+
+def _open_url(url: str, storage_options: dict[str, Any] | None) -> Store:
+    scheme, _, rest = url.partition("://")
+    if scheme == "file" and not storage_options:
+        return LocalStore(rest)
+    if scheme == "memory" and not storage_options:
+        return MemoryStore(_named.setdefault(rest.rstrip("/"), {}) if rest else None)
+    if "::" not in url and scheme in SCHEMES and _is_installed("obstore"):
+        return ObjectStore.from_url(url, storage_options=storage_options)
+    if _is_installed("fsspec"):
+        return FsspecStore.from_url(url, storage_options=storage_options)
+    raise ImportError(f"{url!r} needs obstore or fsspec: pip install 'fastzarr[remote]'")
+
+
+def _is_installed(package: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(package) is not None
 
 
 def normalize_path(path: object) -> str:

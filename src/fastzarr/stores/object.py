@@ -1,0 +1,235 @@
+"""A store in an object storage, through obstore: S3, Google Cloud Storage, Azure, HTTP and others."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, NoReturn, Self, TypeVar
+
+from fastzarr.errors import StoreError
+from fastzarr.ranges import GAP, Range, clip, cut, merge
+from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable, is_key, names_below
+
+_Result = TypeVar("_Result")
+
+SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https")
+"""Of URLs that obstore opens."""
+_ERASED_AT_ONCE = 1000
+_PLACE = ("bucket", "container_name", "account_name", "endpoint", "region")
+"""Members of a configuration that say where the objects are."""
+
+
+class ObjectStore:
+    """Objects in `store`, a store of `obstore.store`. Its calls block, without an event loop.
+
+    Whether an object appears whole is up to the service; S3, Google Cloud Storage and Azure do it so.
+    """
+
+    range_gap = GAP
+
+    def __init__(self, store: Any, *, read_only: bool = False) -> None:
+        self.store = store
+        self.read_only = read_only
+        self._lists = type(store).__name__ != "HTTPStore"
+
+    @classmethod
+    def from_url(cls, url: str, *, storage_options: dict[str, Any] | None = None) -> Self:
+        """The store at a URL; the options are the keywords of `obstore.store.from_url`.
+
+        `{"anon": True}` is taken for `{"skip_signature": True}`. Stores of HTTP servers are read only. Raises
+        `ValueError` for an option that the kind of store doesn't know.
+        """
+        from obstore.exceptions import BaseError
+        from obstore.store import from_url
+
+        options = dict(storage_options or {})
+        if "anon" in options:
+            options["skip_signature"] = bool(options.pop("anon"))
+        if url.startswith("http://"):
+            options["client_options"] = {"allow_http": True, **options.get("client_options", {})}
+        try:
+            store = from_url(url, **options)
+        except BaseError as error:
+            raise ValueError(
+                f"{url!r}: {_first_line(error)} Options are those of obstore.store.from_url; "
+                "FsspecStore.from_url takes those of fsspec"
+            ) from error
+        return cls(store, read_only=url.startswith(("http://", "https://")))
+
+    def __repr__(self) -> str:
+        return f"object_store://{self.store!r}"
+
+    @property
+    def identity(self) -> Hashable:
+        """Equal for stores of the same place; each store in memory is a place of its own."""
+        name = type(self.store).__name__
+        url = getattr(self.store, "url", None)
+        config = getattr(self.store, "config", None)
+        if url is None and config is None and name != "LocalStore":
+            return name, id(self.store)
+        place = tuple((config or {}).get(member) for member in _PLACE)
+        return name, url, str(getattr(self.store, "prefix", None)), place
+
+    def with_read_only(self) -> Self:
+        """The same objects, read only."""
+        locked = copy.copy(self)
+        locked.read_only = True
+        return locked
+
+    def get(self, key: str) -> Buffer | None:
+        """The object's bytes, or None where there is none."""
+        import obstore
+
+        check_key(key)
+        return self._unless_missing(key, lambda: memoryview(obstore.get(self.store, key).bytes()))
+
+    def get_into(self, key: str, out: memoryview) -> int | None:
+        """Size of the object in bytes, or None where there is none; fills `out` from its start."""
+        data = self.get(key)
+        if data is None:
+            return None
+        size = min(len(data), len(out))
+        out[:size] = memoryview(data)[:size]
+        return len(data)
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """`length` bytes from `start` on, or None where there is no object."""
+        check_key(key)
+        failure = None
+        if length > 0:
+            try:
+                return self._from_end(key, -start, length) if start < 0 else self._part(key, start, length)
+            except FileNotFoundError:
+                return None
+            except Exception as error:  # so for ranges beyond the end, or from the end where none are taken
+                failure = error
+        size = self._size(key)
+        if size is None:
+            return None
+        first, count = clip(size, start, length)
+        if failure is not None and (first, count) == (start, length):
+            self._failed(key, failure)
+        return self._unless_missing(key, lambda: self._part(key, first, count)) if count else b""
+
+    def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
+        """The bytes of each range, or None where there is no object; near ranges are fetched at once.
+
+        What lies far apart is fetched at the same time, after a request for the object's size.
+        """
+        import obstore
+
+        check_key(key)
+        merged = [part for part in merge(ranges) if part[1]]
+        if len(merged) == 1:
+            one = self.get_range(key, *merged[0])
+            parts: list[Buffer] | None = None if one is None else [one]
+        else:
+            size = self._size(key)
+            if size is None:
+                return None
+            # A range that begins beyond the end would make obstore panic.
+            merged = [part for part in (clip(size, *part) for part in merged) if part[1]]
+            starts, lengths = [part[0] for part in merged], [part[1] for part in merged]
+            several = self._unless_missing(
+                key, lambda: obstore.get_ranges(self.store, key, starts=starts, lengths=lengths)
+            )
+            parts = None if several is None else [memoryview(part) for part in several]
+        return None if parts is None else list(cut(merged, parts, ranges))
+
+    def set(self, key: str, data: Buffer) -> None:
+        """Put an object."""
+        import obstore
+
+        check_key(key)
+        check_writable(self, key)
+        self._named(key, lambda: obstore.put(self.store, key, memoryview(data)))
+
+    def erase(self, key: str) -> None:
+        """Remove `key`; nothing happens where it is absent."""
+        check_key(key)
+        check_writable(self, key)
+        self._erase(key, key)
+
+    def erase_prefix(self, prefix: str) -> None:
+        """Remove all keys below `prefix`, many with one request where the service can."""
+        check_prefix(prefix)
+        check_writable(self, prefix)
+        keys = list(self.list_prefix(prefix))
+        for first in range(0, len(keys), _ERASED_AT_ONCE):
+            self._erase(prefix, keys[first : first + _ERASED_AT_ONCE])
+
+    def list_prefix(self, prefix: str) -> Iterator[str]:
+        """All keys that begin with `prefix`. Raises `StoreError` for HTTP, which has no listing."""
+        import obstore
+
+        check_prefix(prefix)
+        self._require_listing(prefix)
+        pages = self._named(prefix, lambda: list(obstore.list(self.store, prefix or None)))
+        return (item["path"] for page in pages for item in page if is_key(item["path"]))
+
+    def list_dir(self, prefix: str) -> Iterator[str]:
+        """Names directly below `prefix`. Raises `StoreError` for HTTP, which has no listing."""
+        import obstore
+
+        check_prefix(prefix)
+        self._require_listing(prefix)
+        found = self._named(prefix, lambda: obstore.list_with_delimiter(self.store, prefix or None))
+        paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
+        return names_below(prefix, (path for path in paths if path.startswith(prefix)))
+
+    def _part(self, key: str, start: int, length: int) -> memoryview:
+        import obstore
+
+        return memoryview(obstore.get_range(self.store, key, start=start, length=length))
+
+    def _from_end(self, key: str, distance: int, length: int) -> memoryview:
+        import obstore
+
+        found = obstore.get(self.store, key, options={"range": {"suffix": distance}})
+        return memoryview(found.bytes())[:length]
+
+    def _size(self, key: str) -> int | None:
+        import obstore
+
+        return self._unless_missing(key, lambda: int(obstore.head(self.store, key)["size"]))
+
+    def _erase(self, name: str, keys: str | list[str]) -> None:
+        import obstore
+
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                obstore.delete(self.store, keys)
+            except FileNotFoundError:
+                raise
+            except Exception as error:
+                self._failed(name, error)
+
+    def _require_listing(self, prefix: str) -> None:
+        if not self._lists:
+            raise StoreError(
+                f"prefix {prefix!r} in {self}: HTTP servers can't list what they have; open arrays by their "
+                "path, or a group with consolidated metadata"
+            )
+
+    def _unless_missing(self, key: str, call: Callable[[], _Result]) -> _Result | None:
+        try:
+            return call()
+        except FileNotFoundError:
+            return None
+        except Exception as error:
+            self._failed(key, error)
+
+    def _named(self, key: str, call: Callable[[], _Result]) -> _Result:
+        try:
+            return call()
+        except Exception as error:
+            self._failed(key, error)
+
+    def _failed(self, key: str, error: Exception) -> NoReturn:
+        raise StoreError(f"{key!r} in {self}: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """Without the debugging text that obstore puts below."""
+    return str(error).partition("\n")[0]

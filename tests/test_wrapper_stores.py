@@ -1,0 +1,69 @@
+"""Stores around another store."""
+
+import io
+import logging
+from pathlib import Path
+
+import pytest
+
+import fastzarr
+from fastzarr.errors import ReadOnlyError
+from fastzarr.storage import LoggingStore, WrapperStore
+from fastzarr.stores.base import Store
+from fastzarr.testing.store_contract import StoreContract
+
+
+class TestWrapperStore(StoreContract):
+    def make(self, tmp_path: Path) -> Store:
+        return WrapperStore(fastzarr.MemoryStore())
+
+
+class TestLoggingStore(StoreContract):
+    def make(self, tmp_path: Path) -> Store:
+        return LoggingStore(fastzarr.LocalStore(tmp_path / "a"))
+
+
+def test_calls_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    store = LoggingStore(fastzarr.MemoryStore(), log_level="INFO")
+    with caplog.at_level("INFO", "fastzarr.stores"):
+        store.set("a/b", b"123")
+        store.get("a/b")
+        store.get("a/c")
+        store.get_into("a/b", memoryview(bytearray(5)))
+        store.get_range("a/b", 1, 9)
+        store.get_ranges("a/b", [(0, 1), (1, 1)])
+        list(store.list_prefix(""))
+        list(store.list_dir("a/"))
+        store.erase("a/b")
+        with pytest.raises(ReadOnlyError):
+            store.with_read_only().erase_prefix("a/")
+    texts = [record.getMessage() for record in caplog.records]
+    assert all(
+        text.endswith(" ms") and record.levelno == logging.INFO
+        for text, record in zip(texts, caplog.records, strict=True)
+    )
+    assert [text.rsplit(" ", 2)[0] for text in texts[:-1]] == [
+        "set 'a/b': 3 B",
+        "get 'a/b': 3 B",
+        "get 'a/c': None",
+        "get_into 'a/b': 3 B",
+        "get_range 'a/b': 2 B",
+        "get_ranges 'a/b': 2 B",
+        "list_prefix '': 1 names",
+        "list_dir 'a/': 1 names",
+        "erase 'a/b': ",
+    ]
+    assert texts[-1].startswith("erase_prefix 'a/': ReadOnlyError: 'a/' can't be written")
+    assert store.counter["get"] == 2
+
+
+def test_a_handler_gets_the_records() -> None:
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    store = LoggingStore(fastzarr.MemoryStore(), log_handler=handler)
+    try:
+        store.set("zarr.json", b"{}")
+    finally:
+        logging.getLogger("fastzarr.stores").removeHandler(handler)
+        logging.getLogger("fastzarr.stores").setLevel(logging.NOTSET)
+    assert text.getvalue().startswith("set 'zarr.json': 2 B ")
