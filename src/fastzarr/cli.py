@@ -4,6 +4,7 @@ import json
 import shlex
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +19,10 @@ try:
     from fastzarr.bench import cases, estimate, report, results, room, runner, settings
     from fastzarr.bench.backends.registry import BACKENDS, OWN_SYNC, READERS
     from fastzarr.bench.cases import Repeats
+    from fastzarr.bench.compat import cases as compat_cases
+    from fastzarr.bench.compat import results as compat_results
+    from fastzarr.bench.compat import runner as compat_runner
+    from fastzarr.bench.compat import settings as compat_settings
     from fastzarr.bench.errors import BenchmarkError
     from fastzarr.bench.inputs import Source, file_source, real_source, synthetic_source
     from fastzarr.bench.resume import finished
@@ -212,13 +217,109 @@ def sequential(
     _show(bundle, saved, out, as_json=as_json)
 
 
+@bench.command()
+@click.option("--writers", metavar="NAMES", help="Who writes. Default: all that can.")
+@click.option("--readers", metavar="NAMES", help="Who reads. Default: all that can.")
+@click.option(
+    "--backend",
+    "given",
+    metavar="NAME=COMMAND",
+    multiple=True,
+    help="Another implementation: a program of the command protocol. May be repeated.",
+)
+@click.option(
+    "--zarr-format", metavar="FORMATS", **parsed(settings.formats), help="2, 3 or 2,3. Default: 2,3."
+)
+@click.option(
+    "--codecs",
+    metavar="CODECS",
+    **parsed(compat_settings.codecs),
+    help=f"Of {', '.join(compat_cases.CODECS)}; zlib is of v2, gzip of v3. Default: all.",
+)
+@click.option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False, writable=True, path_type=Path),
+    callback=there,
+    default=tempfile.gettempdir,
+    show_default="the system's temporary directory",
+    help="Where arrays are written, and removed again.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default="results",
+    show_default=True,
+    help="Where results and reports go.",
+)
+@click.option(
+    "--timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    default=compat_runner.TIMEOUT,
+    show_default=True,
+    help="Seconds that a program has for one array.",
+)
+@click.option("--quick", is_flag=True, help="Two data types; none and zstd.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, and nothing else.")
+def compat(
+    writers: str | None,
+    readers: str | None,
+    given: tuple[str, ...],
+    zarr_format: tuple[Any, ...] | None,
+    codecs: tuple[str, ...] | None,
+    directory: Path,
+    out: Path,
+    timeout: float,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Write with every library, read with every library, and compare by bits."""
+    try:
+        sources = compat_settings.sources(given)
+        writing, reading = (
+            compat_settings.names(flag, text, sources)
+            for flag, text in (("--writers", writers), ("--readers", readers))
+        )
+    except BenchmarkError as error:
+        raise click.UsageError(str(error)) from error
+    zarr_format = zarr_format or compat_cases.FORMATS
+    codecs = codecs or (compat_settings.QUICK_CODECS if quick else compat_cases.CODECS)
+    plan = compat_runner.Plan(
+        sources=tuple(source for source in sources if source.name in {*writing, *reading}),
+        writers=writing,
+        readers=reading,
+        cases=compat_cases.cases(zarr_format, codecs, quick=quick),
+        directory=directory,
+        timeout=timeout,
+        arguments={
+            "writers": writing,
+            "readers": reading,
+            "backend": [argument.partition("=")[0] for argument in given],
+            "zarr_format": zarr_format,
+            "codecs": codecs,
+            "timeout": timeout,
+            "quick": quick,
+        },
+    )
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    console = Console(stderr=True)
+    with console.status("starts", spinner="dots") as status:
+        matrix = compat_runner.run(plan, lambda p: status.update(f"{100 * p.done // p.total} %  {p.turn}"))
+    saved = out / "compat.json"
+    compat_results.save(matrix, saved)
+    _show_matrix(matrix, saved, out, as_json=as_json)
+
+
 @bench.command("report")
 @click.argument("saved", metavar="RESULTS", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Default: beside RESULTS.")
 def report_command(saved: Path, out: Path | None) -> None:
     """Make table, plots and HTML again from a saved results file."""
     try:
-        _show(results.load(saved), saved, out or saved.parent, as_json=False)
+        if compat_results.is_matrix(saved):
+            _show_matrix(compat_results.load(saved), saved, out or saved.parent, as_json=False)
+        else:
+            _show(results.load(saved), saved, out or saved.parent, as_json=False)
     except BenchmarkError as error:
         raise click.UsageError(str(error)) from error
 
@@ -288,6 +389,20 @@ def _show(bundle: results.Bundle, saved: Path, out: Path, *, as_json: bool) -> N
     console = Console()
     report.print_table(bundle, console)
     for path in dict.fromkeys((saved, table, *written)):
+        console.print(str(path), soft_wrap=True, highlight=False)
+
+
+def _show_matrix(matrix: compat_results.Matrix, saved: Path, out: Path, *, as_json: bool) -> None:
+    """Write CSV and page; print the matrix and where the files are, or the bundle."""
+    table = out / f"{saved.stem}.csv"
+    compat_results.save_csv(matrix, table)
+    written = report.render_matrix(saved, out)
+    if as_json:
+        click.echo(saved.read_text(encoding="utf-8"), nl=False)
+        return
+    console = Console()
+    report.print_matrix(matrix, console)
+    for path in (saved, table, *written):
         console.print(str(path), soft_wrap=True, highlight=False)
 
 

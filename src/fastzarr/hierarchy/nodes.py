@@ -30,12 +30,17 @@ def read_document(store: ReadableStore, document_key: str) -> dict[str, Any] | N
         return None
     where = f"{store}/{document_key}"
     try:
-        document = json.loads(bytes(data))
+        document = json.loads(bytes(data), parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise MetadataError(where, [f"got invalid JSON: {error}"]) from error
     if not isinstance(document, dict):
         raise MetadataError(where, [f"got {type(document).__name__}, expected an object"])
     return document
+
+
+def _integer(text: str) -> int | float:
+    """An integer of a document; `-0`, which NCZarr writes for a fill value of −0.0, keeps its sign."""
+    return -0.0 if text == "-0" else int(text)
 
 
 def write_document(store: Store, document_key: str, document: dict[str, Any]) -> None:

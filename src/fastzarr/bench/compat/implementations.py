@@ -99,7 +99,5 @@ def given(argument: str) -> Source:
     command = tuple(shlex.split(text))
     if not (name and equals and command):
         raise BenchmarkError(f"--backend: got {argument!r}, expected NAME=COMMAND")
-    if name in SOURCES:
-        raise BenchmarkError(f"--backend: got the name {name!r}, which is taken; choose another")
     shown = (Path(command[0]).name, *command[1:])
     return Source(name=name, shown=shown, command=lambda: command)

@@ -110,5 +110,6 @@ def _difference(content: bytes, expected: bytes, case: Case) -> str:
 def _text(element: Any) -> str:
     """An element, with its bits where a number does not tell."""
     if isinstance(element, np.floating | np.complexfloating):
-        return f"{element} (0x{element.astype(element.dtype.newbyteorder('>')).tobytes().hex()})"
+        bits = np.array(element, element.dtype.newbyteorder(">")).tobytes().hex()
+        return f"{element} (0x{bits})"
     return repr(element) if isinstance(element, str) else str(element)

@@ -14,6 +14,7 @@ from fastzarr.bench.errors import BenchmarkError
 from fastzarr.bench.results import Host, SourceCommit, record, write_whole
 
 SCHEMA_VERSION = 1
+WORKLOAD = "compat"
 
 Status = Literal[
     "pass", "read_fail", "write_fail", "shape_mismatch", "value_mismatch", "unsupported", "not_available"
@@ -55,7 +56,7 @@ class Row:
     readers: Mapping[str, Status]
     """Status of each reader; empty where nothing was written."""
     messages: Mapping[str, str]
-    """Why a reader's status is not `pass`."""
+    """Why a reader's status is not `pass`; for `not_available`, its implementation says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +109,7 @@ class Matrix:
     def cells(self) -> Iterator[Cell]:
         """Every writer, reader and case; what was not written has the writer's status for every reader."""
         by_name = {case.name: case for case in self.cases}
+        absent = {i.name: i.unavailable for i in self.implementations if i.unavailable is not None}
         for row in self.rows:
             for reader in self.readers:
                 written = row.status == "pass"
@@ -116,7 +118,7 @@ class Matrix:
                     reader=reader,
                     case=by_name[row.case],
                     status=row.readers[reader] if written else row.status,
-                    message=row.messages.get(reader) if written else row.message,
+                    message=row.messages.get(reader, absent.get(reader)) if written else row.message,
                 )
 
 
@@ -130,6 +132,15 @@ def save(matrix: Matrix, path: Path) -> None:
     write_whole(path, text + "\n}\n")
 
 
+def is_matrix(path: Path) -> bool:
+    """Whether the file at `path` says that it is a matrix, of whatever version."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(data, dict) and data.get("workload") == WORKLOAD
+
+
 def load(path: Path) -> Matrix:
     """Read a matrix; BenchmarkError where the file is not one of this schema version."""
     try:
@@ -139,9 +150,9 @@ def load(path: Path) -> Matrix:
     except ValueError as error:
         raise BenchmarkError(f"{path}: not a result file: {error}") from error
     found = (data.get("schema_version"), data.get("workload")) if isinstance(data, dict) else None
-    if found != (SCHEMA_VERSION, "compat"):
+    if found != (SCHEMA_VERSION, WORKLOAD):
         raise BenchmarkError(
-            f"{path}: got schema_version and workload {found!r}, expected {(SCHEMA_VERSION, 'compat')}; "
+            f"{path}: got schema_version and workload {found!r}, expected {(SCHEMA_VERSION, WORKLOAD)}; "
             f"use the version of fastzarr that wrote it, or run fastzarr bench compat again"
         )
     matrix: Matrix = record(Matrix, data, str(path))

@@ -14,7 +14,7 @@ from fastzarr.bench.compat import judge, values
 from fastzarr.bench.compat.cases import Case
 from fastzarr.bench.compat.implementations import NotAvailableError, Source
 from fastzarr.bench.compat.protocol import Program
-from fastzarr.bench.compat.results import SCHEMA_VERSION, Implementation, Matrix, Row
+from fastzarr.bench.compat.results import SCHEMA_VERSION, WORKLOAD, Implementation, Matrix, Row
 
 TIMEOUT = 60.0
 """Seconds a program has for one answer; the first includes its start."""
@@ -100,7 +100,7 @@ def run(plan: Plan, report: Report = lambda progress: None) -> Matrix:
             readings[reader.record.name] = _read(reader, plan, root, expected, written)
     return Matrix(
         schema_version=SCHEMA_VERSION,
-        workload="compat",
+        workload=WORKLOAD,
         created=created,
         arguments=plan.arguments,
         host=machine,
@@ -125,7 +125,11 @@ def _rows(
                 status=status,
                 message=message,
                 readers={reader: verdict[0] for reader, verdict in read.items()},
-                messages={reader: verdict[1] for reader, verdict in read.items() if verdict[1] is not None},
+                messages={
+                    reader: why
+                    for reader, (found, why) in read.items()
+                    if why is not None and found != "not_available"
+                },
             )
 
 
@@ -157,6 +161,12 @@ def _place(root: Path, writer: str, case: Case) -> Path:
     return root / writer / case.name.replace(" ", "-").replace("[s]", "") / "array"
 
 
+def _placeless(verdict: judge.Verdict, root: Path) -> judge.Verdict:
+    """The verdict without the name of the temporary directory, which differs from run to run."""
+    status, message = verdict
+    return status, None if message is None else message.replace(f"{root}/", "")
+
+
 def _write(writer: _Party, plan: Plan, root: Path, expected: Mapping[str, bytes]) -> dict[str, judge.Verdict]:
     """What `writer` makes of each case; only the directories of arrays that it wrote are left."""
     if writer.record.unavailable is not None:
@@ -171,7 +181,7 @@ def _write(writer: _Party, plan: Plan, root: Path, expected: Mapping[str, bytes]
             file = root / "values"
             file.write_bytes(expected[case.name])
             answer = program.ask(operation="write", case=case.to_json(), directory=str(path), file=str(file))
-            verdicts[case.name] = judge.writing(answer, path, case)
+            verdicts[case.name] = _placeless(judge.writing(answer, path, case), root)
             if verdicts[case.name][0] != "pass":
                 shutil.rmtree(path.parent)
     return verdicts
@@ -190,5 +200,6 @@ def _read(
             file.unlink(missing_ok=True)
             path = _place(root, writer, case)
             answer = program.ask(operation="read", case=case.to_json(), directory=str(path), file=str(file))
-            verdicts[writer, case.name] = judge.reading(answer, file, case, expected[case.name])
+            verdict = judge.reading(answer, file, case, expected[case.name])
+            verdicts[writer, case.name] = _placeless(verdict, root)
     return verdicts
