@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fastzarr.data_types.base import DataType, ZarrFormat, wrong_fill
+from fastzarr.data_types.base import DataType, ZarrFormat, bytes_from_json, wrong_fill
 from fastzarr.errors import MetadataError
 
 INTEGERS = {"int2": (-2, 1), "int4": (-8, 7), "uint2": (0, 3), "uint4": (0, 15)}
@@ -73,6 +73,9 @@ class SmallNumber(DataType):
         number = _SPECIAL.get(value) if isinstance(value, str) else value
         if isinstance(number, bool) or not isinstance(number, int | float):
             digits = self.dtype.itemsize * 2
+            data = bytes_from_json(value) if zarr_format == 2 and isinstance(value, str) else None
+            if data is not None and len(data) == self.dtype.itemsize:  # as TensorStore writes some in v2
+                return np.frombuffer(data, self.dtype).astype(self._native)[0]
             raise wrong_fill(
                 value,
                 'a number, "NaN", "Infinity", "-Infinity" or "0x" and '

@@ -63,7 +63,7 @@ class Time(DataType):
             (np.datetime64, datetime.date) if self.dtype.kind == "M" else (np.timedelta64, datetime.timedelta)
         )
         if not isinstance(value, (*kinds, str)):
-            if isinstance(value, np.integer):
+            if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
                 value = int(value)
             return self.parse_fill_value(value, zarr_format)
         try:

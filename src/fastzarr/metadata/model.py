@@ -30,8 +30,8 @@ class CodecConfig:
     """Its configuration; empty where the document has none."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form, without `configuration` where it is empty."""
-        if not self.configuration:
+        """The JSON form, without `configuration` where it is empty, except where zarr-python writes that."""
+        if not self.configuration and not self.name.startswith("vlen-"):
             return {"name": self.name}
         return {"name": self.name, "configuration": dict(self.configuration)}
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from fastzarr import data_types
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding, Separator
 from fastzarr.data_types import DataType
@@ -31,16 +29,6 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 _OBJECT_CODECS = ("vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "pickle")
 """Ids of codecs that encode objects."""
-
-_ENCODED_DTYPE = {
-    "astype": "encode_dtype",
-    "bitround": "dtype",
-    "categorize": "astype",
-    "delta": "astype",
-    "fixedscaleoffset": "astype",
-    "quantize": "astype",
-}
-"""Filters that give an array, and the member that names its data type."""
 
 _SHUFFLES = {0: "noshuffle", 1: "shuffle", 2: "bitshuffle"}
 
@@ -160,43 +148,22 @@ def _codec_chain(
     compressor: dict[str, Any] | None,
 ) -> tuple[CodecConfig, ...]:
     """The chain of v3 that stores the same bytes."""
+    dtype = data_type.dtype
+    serializer = "bytes" if not filters else filters[0]["id"] if len(filters) == 1 else None
+    if serializer not in ("bytes", "vlen-utf8", "vlen-bytes"):
+        configuration = {"filters": filters, "compressor": compressor, "order": order}
+        return (CodecConfig(name="numcodecs.filters", configuration=configuration),)
     chain = []
     if order == "F" and ndim > 1:
         chain.append(CodecConfig(name="transpose", configuration={"order": list(reversed(range(ndim)))}))
-    chain.append(_serializer(data_type.dtype, filters))
+    # Each field of a record has its own byte order, which is that of the dtype in memory.
+    ordered = serializer == "bytes" and dtype.names is None and data_types.byte_order_matters(dtype)
+    endian = "big" if dtype.byteorder == ">" else "little"
+    chain.append(CodecConfig(name=serializer, configuration={"endian": endian} if ordered else {}))
     if compressor is not None:
-        itemsize = _encoded_itemsize(data_type.dtype, filters)
+        itemsize = dtype.itemsize if serializer == "bytes" else 1
         chain.append(_compressor_codec(complete_compressor(compressor), itemsize))
     return tuple(chain)
-
-
-def _serializer(dtype: np.dtype[Any], filters: list[dict[str, Any]]) -> CodecConfig:
-    """The array→bytes codec that does what the filters do."""
-    if not filters:
-        # Each field of a record has its own byte order, which is that of the dtype in memory.
-        ordered = dtype.names is None and data_types.byte_order_matters(dtype)
-        endian = "big" if dtype.byteorder == ">" else "little"
-        return CodecConfig(name="bytes", configuration={"endian": endian} if ordered else {})
-    if len(filters) == 1 and filters[0]["id"] in ("vlen-utf8", "vlen-bytes"):
-        return CodecConfig(name=filters[0]["id"], configuration={})
-    return CodecConfig(name="numcodecs.filters", configuration={"filters": filters})
-
-
-def _encoded_itemsize(dtype: np.dtype[Any], filters: list[dict[str, Any]]) -> int:
-    """Bytes of an element of what the last filter gives, which blosc shuffles by; 1 for plain bytes."""
-    itemsize = 1 if dtype.hasobject else dtype.itemsize
-    for entry in filters:
-        member = _ENCODED_DTYPE.get(entry["id"])
-        if member is None:
-            itemsize = 1
-            continue
-        name = entry.get(member) or entry.get("dtype")
-        if name is not None:
-            try:
-                itemsize = np.dtype(name).itemsize
-            except (TypeError, ValueError):
-                itemsize = 1
-    return itemsize
 
 
 def _compressor_codec(compressor: dict[str, Any], itemsize: int) -> CodecConfig:
