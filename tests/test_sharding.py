@@ -28,6 +28,7 @@ class CountingStore(fastzarr.MemoryStore):
     """Notes every range that is asked for."""
 
     range_gap = 1 << 20
+    snapshot: Any = None
 
     def __init__(self) -> None:
         super().__init__()

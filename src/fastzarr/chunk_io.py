@@ -179,16 +179,19 @@ class ChunkIO:
             self._put(key, chunk)
 
     def _read_shard(self, shards: _Shards, key: str, projection: Projection, target: NDArray[Any]) -> None:
-        shard = ShardReader.open(shards.layout, self._store, key)
-        if shard is None:
-            target[...] = self._fill
-            return
-        io, plan = self._inside(shards, projection, shard)
-        shard.expect([shards.layout.template % inner.coords for inner in plan])
-        try:
-            io.read(plan, target)
-        except ChunkError as error:
-            raise ChunkError(key, f"inner chunk {error.key}: {error.reason}") from error
+        # One version of the shard is read: its index tells nothing of another that takes its place meanwhile.
+        snapshot = getattr(self._store, "snapshot", None)
+        with contextlib.nullcontext(self._store) if snapshot is None else snapshot(key) as store:
+            shard = ShardReader.open(shards.layout, store, key)
+            if shard is None:
+                target[...] = self._fill
+                return
+            io, plan = self._inside(shards, projection, shard)
+            shard.expect([shards.layout.template % inner.coords for inner in plan])
+            try:
+                io.read(plan, target)
+            except ChunkError as error:
+                raise ChunkError(key, f"inner chunk {error.key}: {error.reason}") from error
 
     def _write_shard(self, shards: _Shards, key: str, projection: Projection, value: NDArray[Any]) -> None:
         old = None if projection.complete else self._store.get(key)

@@ -25,7 +25,7 @@ from fastzarr.codecs.bytes import BytesCodec
 from fastzarr.codecs.crc32c import Crc32cCodec
 from fastzarr.errors import ChunkError, CodecError, MetadataError
 from fastzarr.fill import FillPattern
-from fastzarr.stores.base import Store
+from fastzarr.stores.base import RangeReader
 
 _ABSENT = np.uint64(2**64 - 1)
 """Offset and size of an inner chunk that is not there."""
@@ -227,7 +227,7 @@ def layout_of(chain: PreparedChain) -> ShardLayout | None:
 class ShardReader:
     """The inner chunks of one stored shard, fetched as they are asked for, near ones together."""
 
-    def __init__(self, layout: ShardLayout, store: Store, key: str, index: NDArray[np.uint64]) -> None:
+    def __init__(self, layout: ShardLayout, store: RangeReader, key: str, index: NDArray[np.uint64]) -> None:
         self._layout = layout
         self._store = store
         self._key = key
@@ -238,7 +238,7 @@ class ShardReader:
         self._groups: dict[str, _Group] = {}
 
     @classmethod
-    def open(cls, layout: ShardLayout, store: Store, key: str) -> Self | None:
+    def open(cls, layout: ShardLayout, store: RangeReader, key: str) -> Self | None:
         """The shard under `key` with its index, or None where there is none; raises `ChunkError`."""
         size = layout.index_size
         data = store.get_range(key, -size if layout.index_at_end else 0, size)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, Self
 
 from fastzarr.errors import KeyNameError, ReadOnlyError
@@ -47,6 +48,23 @@ class ReadableStore(Protocol):
 
     def with_read_only(self) -> Self:
         """The same objects, read only."""
+
+
+class SnapshotStore(ReadableStore, Protocol):
+    """A store that can read an object several times as it was at first; others read shards without that."""
+
+    def snapshot(self, key: str) -> AbstractContextManager[RangeReader]:
+        """What is under `key` now, for several reads, also when another object takes its place."""
+
+
+class RangeReader(Protocol):
+    """Reads ranges of objects."""
+
+    range_gap: int
+    """As of a store."""
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """As of a store."""
 
 
 class Store(ReadableStore, Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from typing import Self
 
@@ -59,6 +60,11 @@ class MemoryStore:
             return None
         clipped = (clip(len(data), start, length) for start, length in ranges)
         return [memoryview(data)[start : start + length] for start, length in clipped]
+
+    def snapshot(self, key: str) -> contextlib.AbstractContextManager[MemoryStore]:
+        """What is under `key` now, for several reads, also when another object takes its place."""
+        data = self.get(key)
+        return contextlib.nullcontext(MemoryStore({} if data is None else {key: bytes(data)}))
 
     def set(self, key: str, data: Buffer) -> None:
         """Store a copy of `data`."""

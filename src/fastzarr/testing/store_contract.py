@@ -1,39 +1,138 @@
-"""What every store does. A store passes by subclassing `StoreContract` in a test module and giving `make`."""
+"""What every store does. A store passes by subclassing one of the contracts in a test module.
+
+`StoreContract` is for stores that are read, written and listed, `ReadableStoreContract` for others.
+"""
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fastzarr.errors import KeyNameError, ReadOnlyError
-from fastzarr.stores.base import Store
+from fastzarr.stores.base import ReadableStore, Store
 
 BAD_KEYS = ("", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", "a\\b", "a\0b")
 GOOD_KEYS = ("a", "c/0/0", "0..0", "...", ".zarray", "a.b", "a b", "é", "a/.hidden/b", "c%d", "~", "-")
 
 
-class StoreContract(ABC):
-    """Tests of one kind of store: subclass it as `TestMyStore` and write `make`."""
+class ReadableStoreContract(ABC):
+    """Tests of a store that may be read only: subclass it as `TestMyStore` and write `filled`."""
+
+    @abstractmethod
+    def filled(self, tmp_path: Path, objects: Mapping[str, bytes]) -> ReadableStore:
+        """A store that holds these objects and no others."""
+
+    def test_absent_objects_read_as_none(self, tmp_path: Path) -> None:
+        store = self.filled(tmp_path, {"b": b"1"})
+        out = bytearray(b"????")
+        assert store.get("a") is None
+        assert store.get_into("a/b", memoryview(out)) is None
+        assert out == b"????"
+        for start, length in ((0, 1), (3, 0), (-1, 1)):
+            assert store.get_range("a", start, length) is None
+        for ranges in ([], [(0, 1)], [(0, 1), (2, 1)], [(0, 1), (9_000_000, 1)]):
+            assert store.get_ranges("a/b", ranges) is None
+
+    @pytest.mark.parametrize("data", [b"", b"x", bytes(range(256)) * 300], ids=len)
+    def test_whole_objects_are_read(self, tmp_path: Path, data: bytes) -> None:
+        found = self.filled(tmp_path, {"a/b": data}).get("a/b")
+        assert found is not None
+        assert bytes(found) == data
+
+    @pytest.mark.parametrize("size", [0, 1, 5, 6, 10])
+    def test_get_into_fills_and_tells_the_whole_size(self, tmp_path: Path, size: int) -> None:
+        out = bytearray(b"?" * size)
+        assert self.filled(tmp_path, {"a": b"012345"}).get_into("a", memoryview(out)) == 6
+        assert out[:6] == b"012345"[:size]
+        assert out[6:] == b"?" * max(0, size - 6)
+
+    def test_ranges_end_where_the_object_does(self, tmp_path: Path) -> None:
+        data = b"012345"
+        store = self.filled(tmp_path, {"a/b": data, "empty": b""})
+        inside = [(0, 6), (2, 3), (4, 9), (6, 1), (9, 2), (3, 0)]
+        for start, length in inside:
+            found = store.get_range("a/b", start, length)
+            assert found is not None
+            assert bytes(found) == data[start : start + length]
+        for start, length, expected in ((-2, 2, b"45"), (-4, 2, b"23"), (-6, 6, data), (-9, 9, data)):
+            assert bytes(store.get_range("a/b", start, length) or b"") == expected
+        for start, length in ((0, 5), (-5, 5), (0, 0)):
+            assert store.get_range("empty", start, length) is not None
+            assert bytes(store.get_range("empty", start, length) or b"") == b""
+        assert store.get_ranges("a/b", []) == []
+        for ranges in ([(9, 2)], inside, inside[::-1]):
+            several = store.get_ranges("a/b", ranges)
+            assert several is not None
+            assert [bytes(part) for part in several] == [data[start : start + n] for start, n in ranges]
+
+    def test_ranges_may_be_far_apart_overlap_and_come_in_any_order(self, tmp_path: Path) -> None:
+        data = bytes(range(256)) * 20_000
+        store = self.filled(tmp_path, {"a": data})
+        ranges = [
+            (5_000_000, 300),
+            (0, 10),
+            (5, 20),
+            (2_500_000, 1),
+            (9_000_000, 5),
+            (5_000_100, 50),
+            (0, 10),
+        ]
+        found = store.get_ranges("a", ranges)
+        assert found is not None
+        assert [bytes(part) for part in found] == [data[start : start + n] for start, n in ranges]
+
+    def test_good_keys_are_read(self, tmp_path: Path) -> None:
+        store = self.filled(tmp_path, {f"d/{key}": key.encode() for key in GOOD_KEYS})
+        assert {key: bytes(store.get(f"d/{key}") or b"") for key in GOOD_KEYS} == {
+            key: key.encode() for key in GOOD_KEYS
+        }
+
+    @pytest.mark.parametrize("key", BAD_KEYS)
+    def test_bad_keys_are_not_read(self, tmp_path: Path, key: str) -> None:
+        store = self.filled(tmp_path, {"b": b"1"})
+        verbs: list[Any] = [
+            store.get,
+            lambda key: store.get_into(key, memoryview(bytearray(1))),
+            lambda key: store.get_range(key, 0, 1),
+            lambda key: store.get_ranges(key, [(0, 1)]),
+        ]
+        for verb in verbs:
+            with pytest.raises(KeyNameError, match=r"^key .*: expected names joined by '/'"):
+                verb(key)
+
+    def test_a_read_only_view_has_the_same_objects(self, tmp_path: Path) -> None:
+        store = self.filled(tmp_path, {"a/b": b"1"})
+        locked = store.with_read_only()
+        assert locked.read_only
+        assert locked.identity == store.identity
+        assert hash(store.identity) == hash(store.identity)
+        assert bytes(locked.get("a/b") or b"") == b"1"
+        assert "://" in repr(store)
+
+
+class StoreContract(ReadableStoreContract):
+    """Tests of a store that is read, written and listed: subclass it as `TestMyStore` and write `make`."""
 
     @abstractmethod
     def make(self, tmp_path: Path) -> Store:
         """A new, empty, writable store."""
+
+    def filled(self, tmp_path: Path, objects: Mapping[str, bytes]) -> ReadableStore:
+        """A new store, written to."""
+        store = self.make(tmp_path)
+        for key, data in objects.items():
+            store.set(key, data)
+        return store
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Store:
         """A new store for one test."""
         return self.make(tmp_path)
 
-    def test_what_is_absent_is_none(self, store: Store) -> None:
-        out = bytearray(b"????")
-        assert store.get("a") is None
-        assert store.get_into("a/b", memoryview(out)) is None
-        assert out == b"????"
-        assert store.get_range("a", 0, 1) is None
-        assert store.get_range("a/b", -1, 1) is None
-        assert store.get_ranges("a", [(0, 1), (2, 1)]) is None
+    def test_what_is_absent_is_erased_and_listed_as_nothing(self, store: Store) -> None:
         store.erase("a")
         store.erase_prefix("a/")
         assert list(store.list_prefix("")) == []
@@ -60,54 +159,22 @@ class StoreContract(ABC):
         store.set("a", b"short")
         assert bytes(store.get("a") or b"") == b"short"
 
-    @pytest.mark.parametrize("size", [0, 1, 5, 6, 10])
-    def test_get_into_fills_and_tells_the_whole_size(self, store: Store, size: int) -> None:
-        store.set("a", b"012345")
-        out = bytearray(b"?" * size)
-        assert store.get_into("a", memoryview(out)) == 6
-        assert out[:6] == b"012345"[:size]
-        assert out[6:] == b"?" * max(0, size - 6)
-
-    @pytest.mark.parametrize(
-        ("start", "length", "expected"),
-        [
-            (0, 6, b"012345"),
-            (2, 3, b"234"),
-            (4, 9, b"45"),
-            (6, 1, b""),
-            (9, 2, b""),
-            (3, 0, b""),
-            (-2, 2, b"45"),
-            (-4, 2, b"23"),
-            (-6, 6, b"012345"),
-            (-9, 9, b"012345"),
-        ],
-    )
-    def test_get_range(self, store: Store, start: int, length: int, expected: bytes) -> None:
-        store.set("a/b", b"012345")
-        found = store.get_range("a/b", start, length)
-        assert found is not None
-        assert bytes(found) == expected
-        ranges = [(0, 1), (max(start, 0), length), (1, 2)] if start >= 0 else [(5, 1), (0, 2)]
-        several = store.get_ranges("a/b", ranges)
-        assert several is not None
-        assert [bytes(data) for data in several] == [b"012345"[s : s + n] for s, n in ranges]
-
-    def test_ranges_of_an_empty_object_and_no_ranges(self, store: Store) -> None:
-        store.set("a", b"")
-        assert bytes(store.get_range("a", 0, 5) or b"") == b""
-        assert bytes(store.get_range("a", -5, 5) or b"") == b""
-        assert store.get_range("a", 0, 1) is not None
-        assert store.get_range("a", -1, 1) is not None
-        assert store.get_ranges("a", []) == []
-
-    def test_ranges_far_apart_and_overlapping(self, store: Store) -> None:
-        data = bytes(range(256)) * 20_000
-        store.set("a", data)
-        ranges = [(5_000_000, 300), (0, 10), (5, 20), (2_500_000, 1), (5_000_100, 50), (0, 10)]
-        found = store.get_ranges("a", ranges)
-        assert found is not None
-        assert [bytes(part) for part in found] == [data[start : start + n] for start, n in ranges]
+    def test_a_snapshot_is_of_one_object(self, store: Store) -> None:
+        if getattr(store, "snapshot", None) is None:
+            pytest.skip("reads no snapshots")
+        held = cast(SnapshotStore, store)
+        store.set("c/0", b"0123456789")
+        with held.snapshot("c/0") as reader:
+            assert reader.get_range("c/0", -2, 2) == b"89"
+            store.set("c/0", b"something else")
+            assert reader.get_range("c/0", 1, 3) == b"123"
+            assert reader.get_range("c/0", 8, 10) == b"89"
+            store.erase("c/0")
+            assert reader.get_range("c/0", 0, 2) == b"01"
+        with held.snapshot("c/0") as reader:
+            assert reader.get_range("c/0", 0, 2) is None
+        with pytest.raises(KeyNameError), held.snapshot("../c") as reader:
+            reader.get_range("../c", 0, 2)
 
     def test_erase(self, store: Store) -> None:
         store.set("a/b", b"1")
@@ -144,18 +211,13 @@ class StoreContract(ABC):
         assert list(store.list_prefix("")) == ["c/0"]
 
     @pytest.mark.parametrize("key", GOOD_KEYS)
-    def test_good_keys(self, store: Store, key: str) -> None:
+    def test_good_keys_are_listed(self, store: Store, key: str) -> None:
         store.set(key, b"1")
-        assert bytes(store.get(key) or b"") == b"1"
         assert list(store.list_prefix("")) == [key]
 
     @pytest.mark.parametrize("key", BAD_KEYS)
-    def test_bad_keys_are_refused(self, store: Store, key: str) -> None:
+    def test_bad_keys_are_not_written(self, store: Store, key: str) -> None:
         verbs: list[Any] = [
-            store.get,
-            lambda key: store.get_into(key, memoryview(bytearray(1))),
-            lambda key: store.get_range(key, 0, 1),
-            lambda key: store.get_ranges(key, [(0, 1)]),
             lambda key: store.set(key, b"1"),
             store.erase,
         ]
@@ -174,13 +236,10 @@ class StoreContract(ABC):
             with pytest.raises(KeyNameError, match=r"^prefix .*: expected nothing, or a key followed by '/'"):
                 verb(prefix)
 
-    def test_read_only(self, store: Store) -> None:
+    def test_a_read_only_view_changes_nothing(self, store: Store) -> None:
         store.set("a/b", b"1")
         locked = store.with_read_only()
-        assert locked.read_only
         assert not store.read_only
-        assert locked.identity == store.identity
-        assert bytes(locked.get("a/b") or b"") == b"1"
         changes: list[Any] = [
             lambda: locked.set("a/b", b"2"),
             lambda: locked.set("new", b"2"),
@@ -197,10 +256,6 @@ class StoreContract(ABC):
             assert isinstance(caught.value, PermissionError)
         assert list(store.list_prefix("")) == ["a/b"]
         assert bytes(store.get("a/b") or b"") == b"1"
-
-    def test_identity_and_repr(self, store: Store) -> None:
-        assert hash(store.identity) == hash(store.identity)
-        assert "://" in repr(store)
 
     def test_many_threads(self, store: Store) -> None:
         """Objects are whole whoever writes and reads at the same time, and no directory gets lost."""
