@@ -92,6 +92,11 @@ def is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def is_text(value: object, text: str) -> bool:
+    """Whether `value` is `text`; of a NumPy array, which compares by element, false."""
+    return isinstance(value, str) and value == text
+
+
 def byte_order_matters(dtype: np.dtype[Any]) -> bool:
     """Whether the stored bytes of elements depend on a byte order."""
     if dtype.subdtype is not None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fastzarr.data_types.base import DataType, ZarrFormat, is_number, wrong_fill
+from fastzarr.data_types.base import DataType, ZarrFormat, is_number, is_text, wrong_fill
 from fastzarr.errors import MetadataError
 
 CODECS = ("vlen-array", "json2", "msgpack2")
@@ -55,7 +55,7 @@ class Objects(DataType):
         """The JSON value itself; for `vlen-array` a list of numbers, or 0 for the empty array."""
         if self.element_dtype is None:
             return value
-        if (is_number(value) and value == 0) or value == "":
+        if (is_number(value) and value == 0) or is_text(value, ""):
             return self.default_fill
         if not isinstance(value, list):
             raise wrong_fill(value, f"a list of elements of {self.element_dtype}, or 0")
@@ -91,3 +91,10 @@ def from_filter(configuration: dict[str, Any]) -> Objects:
         if element_dtype.hasobject:
             raise MetadataError("filter 'vlen-array'", [f"dtype: got {element_dtype}, expected no objects"])
     return Objects(codec=configuration["id"], element_dtype=element_dtype)
+
+
+def held(element: Any) -> np.ndarray[Any, Any]:
+    """An array of no dimensions that holds an object; NumPy takes it as one element, even a list."""
+    array = np.empty(1, object)
+    array[0] = element
+    return array.reshape(())

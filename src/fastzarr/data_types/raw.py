@@ -16,6 +16,7 @@ from fastzarr.data_types.base import (
     bytes_from_json,
     bytes_to_json,
     is_number,
+    is_text,
     wrong_fill,
 )
 
@@ -49,7 +50,7 @@ class RawBytes(DataType):
 
     def parse_fill_value(self, value: object, zarr_format: ZarrFormat) -> np.void:
         """Element from base64 or a list of bytes; 0 and "", which older writers left, are zero bytes."""
-        zero = value == "" or (is_number(value) and value == 0)
+        zero = is_text(value, "") or (is_number(value) and value == 0)
         data = bytes(self.dtype.itemsize) if zero else bytes_from_json(value)
         if data is None or len(data) != self.dtype.itemsize:
             raise wrong_fill(

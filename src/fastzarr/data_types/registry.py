@@ -193,7 +193,7 @@ def _objects(codecs: object) -> DataType:
     """What an object dtype holds by the first codec that encodes objects."""
     for codec in codecs if isinstance(codecs, list | tuple) else ():
         codec_id = codec.get("id") if isinstance(codec, dict) else None
-        if codec_id == "vlen-utf8":
+        if codec_id == "vlen-utf8" or (codec_id == "categorize" and codec.get("dtype") == "|O"):
             return VariableLengthUTF8()
         if codec_id == "vlen-bytes":
             return VariableLengthBytes()

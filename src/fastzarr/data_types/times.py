@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from fastzarr.data_types.base import DataType, ZarrFormat, wrong_fill
+from fastzarr.data_types.base import DataType, ZarrFormat, is_text, wrong_fill
 from fastzarr.errors import MetadataError
 
 UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "μs", "ns", "ps", "fs", "as", "generic")
@@ -45,7 +45,7 @@ class Time(DataType):
 
     def parse_fill_value(self, value: object, zarr_format: ZarrFormat) -> Any:
         """Element from an integer or `"NaT"`."""
-        if value == "NaT":
+        if is_text(value, "NaT"):
             return self._element(_NAT)
         whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
         if isinstance(value, bool) or not whole or not _NAT <= value < 2**63:  # type: ignore[operator]
@@ -62,12 +62,12 @@ class Time(DataType):
         kinds = (
             (np.datetime64, datetime.date) if self.dtype.kind == "M" else (np.timedelta64, datetime.timedelta)
         )
-        if not isinstance(value, (*kinds, str)):
+        if is_text(value, "NaT") or not isinstance(value, (*kinds, str)):
             if isinstance(value, np.integer) and not isinstance(value, np.timedelta64):
                 value = int(value)
             return self.parse_fill_value(value, zarr_format)
         try:
-            given = np.array(value, self.dtype.kind) if isinstance(value, str) else np.asarray(value)
+            given = np.datetime64(value) if isinstance(value, str) else np.asarray(value)
             element = given.astype(self.dtype.newbyteorder("="))[()]
             if not np.isnat(element) and given != element:
                 raise ValueError

@@ -204,10 +204,12 @@ def _new_metadata(
     if order not in (None, "C", "F"):
         raise MetadataError("order", [f"got {order!r}, expected 'C', 'F' or None"])
     sizes = grid.normalize_shape(shape)
-    data_type = data_types.from_numpy(dtype)
+    data_type = _data_type(dtype, filters, zarr_format)
     largest = {} if shards is None else {"largest": _MAX_INNER_BYTES}
     chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.itemsize or 1, **largest)
     fill = None
+    if isinstance(fill_value, np.ndarray) and fill_value.ndim == 0:
+        fill_value = fill_value[()]
     if fill_value is DEFAULT_FILL_VALUE or (fill_value is None and zarr_format == 3):
         fill = data_type.default_fill
     elif fill_value is not None:
@@ -296,15 +298,25 @@ def _codec(entry: Any) -> Codec:
     raise MetadataError("codecs", [f"got {entry!r}, expected a codec or {{'name': …, 'configuration': …}}"])
 
 
+def _data_type(dtype: Any, filters: Any, zarr_format: object) -> DataType:
+    """The data type asked for; of an object dtype, what the v2 filter that encodes objects says."""
+    is_object = dtype is object or (isinstance(dtype, np.dtype | str) and dtype in ("O", "object", "|O"))
+    if is_object and zarr_format == 2 and not (filters is None or isinstance(filters, str)):
+        return data_types.from_v2("|O", _v2_filters(filters, None))
+    return data_types.from_numpy(dtype)
+
+
 def _serializer(data_type: DataType) -> Codec:
     """The array→bytes codec where a caller names none."""
     name = data_type.serializer
     return BytesCodec() if name == BytesCodec.name else registry.get(name, {})
 
 
-def _v2_filters(given: Any, data_type: DataType) -> list[dict[str, Any]] | None:
+def _v2_filters(given: Any, data_type: DataType | None) -> list[dict[str, Any]] | None:
     if given is None or (isinstance(given, str) and given == "auto"):
-        return None if data_type.serializer == BytesCodec.name else [{"id": data_type.serializer}]
+        if data_type is None or data_type.serializer == BytesCodec.name:
+            return None
+        return [{"id": data_type.serializer}]
     filters = [entry.get_config() if hasattr(entry, "get_config") else entry for entry in _entries(given)]
     for entry in filters:
         if not (isinstance(entry, Mapping) and isinstance(entry.get("id"), str)):

@@ -10,7 +10,7 @@ import numpy as np
 
 from fastzarr.chunks.grid import cdata_shape
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
-from fastzarr.data_types import DataType
+from fastzarr.data_types import DataType, held
 from fastzarr.errors import MetadataError
 
 _MAX_DIMENSIONS = 64
@@ -79,11 +79,7 @@ class ArrayMetadata:
     def fill_element(self) -> Any:
         """What elements never written read as; an object in an array of no dimensions, as NumPy takes it."""
         element = self.data_type.default_fill if self.fill_value is None else self.fill_value
-        if not self.dtype.hasobject or self.dtype.kind == "T":
-            return element
-        held = np.empty(1, self.dtype)
-        held[0] = element
-        return held.reshape(())
+        return held(element) if self.dtype.kind == "O" else element
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
