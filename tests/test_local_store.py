@@ -19,28 +19,28 @@ import fastzarr
 from fastzarr.errors import KeyNameError
 from fastzarr.stores import local
 from fastzarr.stores.base import Store
-from fastzarr.testing.store_contract import StoreContract
+from fastzarr.testing.store_contract import SnapshotStoreContract
 
 
-class TestLocalStore(StoreContract):
+class TestLocalStore(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return fastzarr.LocalStore(tmp_path / "store")
 
 
-class TestExistingDirectory(StoreContract):
+class TestExistingDirectory(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         (tmp_path / "store").mkdir()
         return fastzarr.LocalStore(str(tmp_path / "store"), durability="full")
 
 
-class TestLinkedRoot(StoreContract):
+class TestLinkedRoot(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         (tmp_path / "real").mkdir()
         (tmp_path / "link").symlink_to("real")
         return fastzarr.LocalStore(tmp_path / "link")
 
 
-class TestWithoutDescriptorLinks(StoreContract):
+class TestWithoutDescriptorLinks(SnapshotStoreContract):
     """As on systems without `/proc`."""
 
     @pytest.fixture(autouse=True)

@@ -6,15 +6,15 @@ import numpy as np
 
 import fastzarr
 from fastzarr.stores.base import Store
-from fastzarr.testing.store_contract import StoreContract
+from fastzarr.testing.store_contract import SnapshotStoreContract
 
 
-class TestMemoryStore(StoreContract):
+class TestMemoryStore(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return fastzarr.MemoryStore()
 
 
-class TestGivenDictionary(StoreContract):
+class TestGivenDictionary(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return fastzarr.MemoryStore({})
 

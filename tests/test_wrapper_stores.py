@@ -10,15 +10,15 @@ import fastzarr
 from fastzarr.errors import ReadOnlyError
 from fastzarr.storage import LoggingStore, WrapperStore
 from fastzarr.stores.base import Store
-from fastzarr.testing.store_contract import StoreContract
+from fastzarr.testing.store_contract import SnapshotStoreContract
 
 
-class TestWrapperStore(StoreContract):
+class TestWrapperStore(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return WrapperStore(fastzarr.MemoryStore())
 
 
-class TestLoggingStore(StoreContract):
+class TestLoggingStore(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return LoggingStore(fastzarr.LocalStore(tmp_path / "a"))
 

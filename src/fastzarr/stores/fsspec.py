@@ -171,12 +171,15 @@ class FsspecStore:
         return data
 
     def _size(self, key: str) -> int:
-        info = self.fs.info(self._prefix + key)
+        """Size in bytes; where nothing tells it, the file is read."""
+        try:
+            info = self.fs.info(self._prefix + key)
+        except FileNotFoundError:  # that of HTTP says so for every failure
+            info = {"type": "file", "size": None}
         if info["type"] == "directory":
             raise IsADirectoryError(key)
-        if info["size"] is None:  # of an HTTP server that doesn't tell
-            return len(self.fs.cat_file(self._prefix + key))
-        return int(info["size"])
+        size = info["size"]
+        return len(self.fs.cat_file(self._prefix + key)) if size is None else int(size)
 
     def _unless_missing(self, key: str, call: Callable[[], _Result]) -> _Result | None:
         try:

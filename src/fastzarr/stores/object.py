@@ -143,7 +143,7 @@ class ObjectStore:
 
         check_key(key)
         check_writable(self, key)
-        self._named(key, lambda: obstore.put(self.store, key, memoryview(data)))
+        self._named(key, lambda: obstore.put(self.store, key, bytes(data)))
 
     def erase(self, key: str) -> None:
         """Remove `key`; nothing happens where it is absent."""

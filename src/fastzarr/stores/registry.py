@@ -51,7 +51,7 @@ def open_store(store: StoreLike, storage_options: dict[str, Any] | None = None) 
     if module.split(".")[0] in ("obstore", "_obstore"):
         return ObjectStore(store)
     if module.split(".")[0] == "fsspec" and hasattr(store, "root"):
-        return FsspecStore.from_mapper(store)
+        return _open_mapping(store)
     if isinstance(store, MutableMapping):
         return MemoryStore(store)
     raise TypeError(f"store: got {type(store).__name__}, expected a store, a path, a URL, a mapping or None")
@@ -68,6 +68,13 @@ def _open_url(url: str, storage_options: dict[str, Any] | None) -> Store:
     if _is_installed("fsspec"):
         return FsspecStore.from_url(url, storage_options=storage_options)
     raise ImportError(f"{url!r} needs obstore or fsspec: pip install 'fastzarr[remote]'")
+
+
+def _open_mapping(fs_map: Any) -> Store:
+    """The local file system of fsspec writes in place; ours doesn't."""
+    if type(fs_map.fs).__name__ == "LocalFileSystem":
+        return LocalStore(fs_map.root)
+    return FsspecStore.from_mapper(fs_map)
 
 
 def _is_installed(package: str) -> bool:

@@ -6,10 +6,11 @@ import copy
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from fastzarr.ranges import Range
-from fastzarr.stores.base import Buffer, Store
+from fastzarr.stores.base import Buffer, RangeReader, Store
 
 if TYPE_CHECKING:
     import logging
@@ -55,6 +56,11 @@ class WrapperStore:
     def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
         """As of the store within."""
         return self._store.get_ranges(key, ranges)
+
+    def snapshot(self, key: str) -> AbstractContextManager[RangeReader]:
+        """As of the store within; where it has none, each read is of what is under `key` at its time."""
+        snapshot = getattr(self._store, "snapshot", None)
+        return nullcontext(self) if snapshot is None else snapshot(key)
 
     def set(self, key: str, data: Buffer) -> None:
         """As of the store within."""
@@ -114,6 +120,10 @@ class LoggingStore(WrapperStore):
     def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
         """Logs the bytes found in all ranges, or None where there is no object."""
         return self._logged("get_ranges", key, lambda: self._store.get_ranges(key, ranges), _sizes)
+
+    def snapshot(self, key: str) -> AbstractContextManager[RangeReader]:
+        """Logs the call; the reads in a snapshot are not logged."""
+        return self._logged("snapshot", key, lambda: super(LoggingStore, self).snapshot(key), lambda _: "")
 
     def set(self, key: str, data: Buffer) -> None:
         """Logs the size in bytes."""
