@@ -23,7 +23,7 @@ lint: $(VENV)/dev.stamp  ## ruff, rules and format
 types: $(VENV)/dev.stamp  ## mypy, strict
 	$(VENV)/bin/mypy
 
-tests: $(VENV)/dev.stamp  ## pytest
+tests: $(VENV)/dev.stamp .venv/system.stamp  ## pytest
 	$(VENV)/bin/pytest
 
 format: $(VENV)/dev.stamp  ## rewrite the source as ruff wants it
@@ -33,6 +33,16 @@ format: $(VENV)/dev.stamp  ## rewrite the source as ruff wants it
 clean:  ## remove environments, caches and builds; results/ stays
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -exec rm -rf {} +
+
+# Servers that tests talk to, installed once where that is possible; without them those tests are skipped.
+.venv/system.stamp:
+	@mkdir -p $(@D)
+	@if command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; then touch $@; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "Installing nginx-light, for tests over HTTP"; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx-light; } \
+	    >.venv/system.log 2>&1 && touch $@ || echo "nginx-light could not be installed; see .venv/system.log"; \
+	else echo "nginx is not installed: the tests over HTTP are skipped"; fi
 
 # An extra is installed once, and again when pyproject.toml changes.
 $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
