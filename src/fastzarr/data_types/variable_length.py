@@ -65,8 +65,8 @@ class VariableLengthUTF8(DataType):
 
     def to_fill_value(self, value: object, zarr_format: ZarrFormat) -> str:
         """Element from a text."""
-        if not isinstance(value, str):
-            raise wrong_fill(value, "a text (data type string)")
+        if not isinstance(value, str) or any("\ud800" <= character <= "\udfff" for character in value):
+            raise wrong_fill(value, "a text that UTF-8 can say (data type string)")
         return str(value)
 
 
