@@ -74,11 +74,18 @@ class ChunkIO:
         self._chunks = chunks
         self._dtype = dtype
         self._lock = lock
+        self._field: str | None = None
         self._fill = fill_value
         self._elided = None if write_empty_chunks else FillPattern(fill_value, dtype)
 
         layout = sharding.layout_of(chain)
         self._shards = None if layout is None else _Shards(layout, write_empty_chunks)
+
+    def of_field(self, name: str) -> ChunkIO:
+        """The same for writing one field of a structured data type; the other fields are kept."""
+        other = copy.copy(self)
+        other._field = name
+        return other
 
     def on(self, store: Any, shape: tuple[int, ...]) -> ChunkIO:
         """The same for an array of another shape in another store."""
@@ -164,6 +171,8 @@ class ChunkIO:
             raise ChunkError(key, str(error)) from error
 
     def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
+        if self._field is not None:
+            projection = projection._replace(complete=False)
         coords, selected, _, complete, padded = projection
         key = self._key_template % coords
         with self._lock(self._store, key):
@@ -175,7 +184,7 @@ class ChunkIO:
             else:
                 old = None if complete else self._fetch(key)
                 chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
-                chunk[selected] = value
+                (chunk if self._field is None else chunk[self._field])[selected] = value
             self._put(key, chunk)
 
     def _read_shard(self, shards: _Shards, key: str, projection: Projection, target: NDArray[Any]) -> None:
@@ -214,7 +223,9 @@ class ChunkIO:
             min(size, whole - coord * size)
             for coord, size, whole in zip(projection.coords, self._chunks, self._shape, strict=True)
         )
-        return shards.io.on(shard, extent), shards.grid(extent).replan(projection)
+        io = shards.io.on(shard, extent)
+        io._field = self._field
+        return io, shards.grid(extent).replan(projection)
 
     def _put(self, key: str, chunk: NDArray[Any]) -> None:
         if self._elided is not None and self._elided.covers(chunk):

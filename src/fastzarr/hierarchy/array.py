@@ -14,10 +14,11 @@ from fastzarr import chunk_io, codec_chain, sharding
 from fastzarr.chunk_io import ChunkIO
 from fastzarr.chunks.grid import cdata_shape
 from fastzarr.codecs.base import ChunkSpec, Codec
-from fastzarr.errors import ArrayNotFoundError, BufferMismatchError, ReadOnlyError
+from fastzarr.errors import ArrayNotFoundError, ReadOnlyError
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.attributes import Attributes
-from fastzarr.indexing import BasicSelection, Grid
+from fastzarr.hierarchy.selections import Selectable
+from fastzarr.indexing import Grid
 from fastzarr.metadata.model import ArrayMetadata, MemoryOrder
 from fastzarr.stores.base import Store
 
@@ -32,7 +33,7 @@ class ArrayConfig:
     """Whether chunks equal to the fill value are stored; else they are left out, and erased."""
 
 
-class Array:
+class Array(Selectable):
     """An array in a store. Made by `create_array`, `open_array` and `open`.
 
     Safe to share between threads; pickles with its store. Writers of parts of the same chunk in one process
@@ -139,6 +140,17 @@ class Array:
         return self.size * self.itemsize
 
     @property
+    def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Elements of the array in each chunk (of a sharded array: inner chunk), along each dimension."""
+        sizes = self._metadata.chunks if self._layout is None else self._layout.chunk_shape
+        return Grid(self.shape, sizes).read_sizes()
+
+    @property
+    def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Elements of the array in each stored chunk (of a sharded array: shard), along each dimension."""
+        return self._grid.read_sizes()
+
+    @property
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of chunks (of a sharded array: inner chunks) along each dimension."""
         return cdata_shape(self.shape, self.chunks)
@@ -213,59 +225,6 @@ class Array:
         whole = np.asarray(self[...])
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
-    def __getitem__(self, selection: BasicSelection) -> Any:
-        """Selected elements as a new NumPy array; a NumPy scalar where no dimension is left.
-
-        `selection`: integers, slices with steps of 1 or more, one `...`. Raises `SelectionError` and
-        `ChunkError`.
-        """
-        plan = self._grid.plan(selection)
-        out = np.empty(plan.layout.shape, self.dtype, self.order)
-        self._io.read(plan, out)
-        return out[plan.layout.drop]
-
-    def read_into(self, out: NDArray[Any], *, selection: BasicSelection = ...) -> None:
-        """Fill `out` with the selected elements, without a copy where its layout allows.
-
-        `out` is writable, has the shape of `array[selection]`, the array's dtype, any strides, and no element
-        twice; else `BufferMismatchError`. Raises `SelectionError` and `ChunkError` too; after an error `out`
-        may be filled in part.
-        """
-        plan = self._grid.plan(selection)
-        if (
-            type(out) is not np.ndarray
-            or out.shape != plan.layout.result_shape
-            or out.dtype != self._metadata.dtype
-            or not out.flags.carray
-        ):
-            _require_readable_into(out, plan.layout.result_shape, self.dtype)
-        self._io.read(plan, out[plan.layout.expand])
-
-    def __setitem__(self, selection: BasicSelection, value: object) -> None:
-        """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy assigns.
-
-        Raises `SelectionError`, `BufferMismatchError`, `ReadOnlyError` and, for a partly written chunk that
-        can't be decoded, `ChunkError`.
-        """
-        self._require_writable()
-        plan = self._grid.plan(selection)
-        if isinstance(value, np.ndarray):
-            given = value
-        else:
-            given = np.asarray(value) if hasattr(value, "__array__") else np.asarray(value, self.dtype)
-            if not given.ndim:
-                given = np.empty((), self.dtype)
-                given[...] = value
-        if given.shape != plan.layout.result_shape:
-            try:
-                given = np.broadcast_to(given, plan.layout.result_shape)
-            except ValueError as error:
-                expected = f"one that broadcasts to {plan.layout.result_shape}"
-                raise BufferMismatchError(
-                    f"got a value of shape {given.shape}, expected {expected}"
-                ) from error
-        self._io.write(plan, np.asarray(given)[plan.layout.expand])
-
     def _require_writable(self) -> None:
         if self.read_only:
             raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' or 'a' to write")
@@ -317,30 +276,3 @@ def _readable(nbytes: float) -> str:
             break
         nbytes /= 1024
     return f"{nbytes:.4g} {unit}"
-
-
-def _require_readable_into(out: object, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
-    if not isinstance(out, np.ndarray):
-        raise BufferMismatchError(f"out: got {type(out).__name__}, expected a NumPy array")
-    if out.shape != shape:
-        raise BufferMismatchError(f"out: got shape {out.shape}, expected {shape}, the shape of the selection")
-    if out.dtype != dtype:
-        raise BufferMismatchError(f"out: got dtype {out.dtype.str}, expected {dtype.str}, the array's")
-    if not out.flags.writeable:
-        raise BufferMismatchError("out: got a read-only array, expected a writable one")
-    if out.size and not out.flags.c_contiguous and _may_overlap(out):
-        raise BufferMismatchError(
-            f"out: got strides {out.strides} in which elements share memory, expected each to have its own"
-        )
-
-
-def _may_overlap(array: NDArray[Any]) -> bool:
-    reach = array.itemsize
-    for stride, size in sorted(
-        (abs(stride), size) for stride, size in zip(array.strides, array.shape, strict=True)
-    ):
-        if size > 1:
-            if stride < reach:
-                return True
-            reach += (size - 1) * stride
-    return False

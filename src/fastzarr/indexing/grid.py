@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -36,20 +36,32 @@ class Grid:
                 self._step_layout = step.layout
                 self._step_only = step.only
 
+    def read_sizes(self) -> tuple[tuple[int, ...], ...]:
+        """Elements of the array in each chunk, along each dimension."""
+        return tuple(axis.read_sizes() for axis in self.axes)
+
     def plan(self, selection: object) -> Plan:
-        """Plan of a basic selection; raises `SelectionError`."""
+        """Plan of what stands between the brackets of `array[...]`; raises `SelectionError`.
+
+        That is a basic selection; coordinates for every dimension; a mask; or an orthogonal selection with
+        one array, or an array for every dimension.
+        """
         # Time series go chunk by chunk along the first dimension, where plans differ in one coordinate only.
         if type(selection) is int and 0 <= selection < self._steps:
             (_, *coords), chunk, out, complete, padded = self._step_only
             return Plan(self._step_layout, 1, Projection((selection, *coords), chunk, out, complete, padded))
         return self._new_plan(selection)
 
+    def plan_basic(self, selection: object) -> Plan:
+        """Plan of integers, slices and one `...`; raises `SelectionError`."""
+        return self._new_plan(selection, "none")
+
     def plan_orthogonal(self, selection: object) -> Plan:
         """Plan of what integers, slices and arrays choose, each along its dimension; raises `SelectionError`.
 
         Arrays have one dimension: of integers, in any order, or of booleans, one for each element.
         """
-        return self._new_plan(selection, orthogonal=True)
+        return self._new_plan(selection, "all")
 
     def plan_coordinates(self, selection: object) -> Plan:
         """Plan of the elements with the given coordinates, arrays of integers that broadcast to one shape.
@@ -99,7 +111,8 @@ class Grid:
             if isinstance(item, slice):
                 start, stop, step = _bounds(item, number, axis.count)
                 if step != 1:
-                    raise NegativeStepError(f"dimension {number}: got step {step} of chunks, expected 1")
+                    kind = NegativeStepError if step < 0 else SelectionError
+                    raise kind(f"dimension {number}: got step {step} of chunks, expected 1")
             else:
                 start = position(item, number, axis.count)
                 stop = start + 1
@@ -128,7 +141,8 @@ class Grid:
                 dimensions.append(Listed(item.reshape(-1), axis))
         return _plan(dimensions, [_WHOLE] * len(dimensions), [_WHOLE] * len(dimensions), bool(arrays))
 
-    def _new_plan(self, selection: object, *, orthogonal: bool = False) -> Plan:
+    def _new_plan(self, selection: object, arrays: Literal["none", "some", "all"] = "some") -> Plan:
+        """Plan of a selection that is made dimension by dimension, unless `some` arrays say otherwise."""
         dimensions: list[_Dimension] = [*self._whole]
         drop: list[slice | int] = [_WHOLE] * len(dimensions)
         expand: list[slice | None] = [*drop]  # type: ignore[list-item]
@@ -142,7 +156,9 @@ class Grid:
                     start, stop, step = start + (length - 1) * step, start + 1, -step
                     drop[number] = expand[number] = _REVERSED
                 dimensions[number] = Sliced(start, stop, step, length, axis)
-            elif orthogonal and is_array(item):
+            elif type(item) is not int and arrays != "none" and is_array(item):
+                if arrays == "some":
+                    return self._plan_arrays(selection)
                 dimensions[number] = _listed(item, number, axis)
                 listed = True
             else:
@@ -150,6 +166,22 @@ class Grid:
                 drop[number] = 0
                 expand[number] = None
         return _plan(dimensions, drop, expand, listed)
+
+    def _plan_arrays(self, selection: Any) -> Plan:
+        """Plan of a selection with arrays, which coordinates or one array for each dimension may be."""
+        given = selection if isinstance(selection, tuple) else (selection,)
+        ndim = len(self.axes)
+        arrays = [integers(item, number) for number, item in enumerate(given) if is_array(item)]
+        if len(given) == 1 and arrays[0].dtype == bool and arrays[0].ndim == ndim:
+            return self.plan_mask(given[0])
+        every = len(given) == ndim and not any(isinstance(item, slice) or item is ... for item in given)
+        if every and (ndim == 1 or len(given) > 1) and not any(array.dtype == bool for array in arrays):
+            return self.plan_coordinates(given)
+        if len(arrays) == 1 or len(arrays) == ndim:
+            return self.plan_orthogonal(given)
+        raise SelectionError(
+            f"got {len(arrays)} arrays for {ndim} dimensions, expected one, or one for each; see oindex"
+        )
 
 
 def _plan(

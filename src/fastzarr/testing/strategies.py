@@ -1,4 +1,4 @@
-"""Hypothesis strategies for arrays: shapes, chunk shapes, data types, elements, basic selections."""
+"""Hypothesis strategies for arrays: shapes, chunk grids, data types, elements, selections of every kind."""
 
 from typing import Any
 
@@ -21,6 +21,20 @@ def chunk_shapes(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[int, ...]]:
     return st.tuples(*(st.integers(1, size + 3) for size in shape))
 
 
+def chunk_grids(shape: tuple[int, ...]) -> st.SearchStrategy[dict[str, Any]]:
+    """Arguments of `create_array` for chunks of any shape, or shards of them."""
+    regular = chunk_shapes(shape).map(lambda chunks: {"chunks": chunks})
+    factors = st.tuples(*(st.integers(1, 3) for _ in shape))
+    sharded = st.builds(
+        lambda chunks, factors: {
+            "chunks": chunks,
+            "shards": tuple(chunk * factor for chunk, factor in zip(chunks, factors, strict=True)),
+        },
+        *(chunk_shapes(shape), factors),
+    )
+    return regular | sharded
+
+
 def dtypes() -> st.SearchStrategy[np.dtype[Any]]:
     """All data types as NumPy dtypes, in either byte order."""
     named = st.sampled_from(numbers.NAMES).map(np.dtype)
@@ -40,14 +54,39 @@ def arrays(dtype: np.dtype[Any], shape: tuple[int, ...]) -> st.SearchStrategy[ND
 
 
 def selections(shape: tuple[int, ...]) -> st.SearchStrategy[BasicSelection]:
-    """Basic selections that are valid for `shape`: integers, slices with steps of 1 or more, one `...`."""
+    """Basic selections that are valid for `shape`: integers, slices, one `...`."""
     return st.composite(_selection)(shape)
 
 
 def slices(size: int) -> st.SearchStrategy[slice]:
-    """Slices with a step of 1 or more, also beyond a dimension of `size`."""
+    """Slices with steps other than 0, also beyond a dimension of `size`."""
     bound = st.none() | st.integers(-2 * size - 2, 2 * size + 2)
-    return st.builds(slice, bound, bound, st.none() | st.integers(1, size + 2))
+    step = st.none() | st.integers(1, size + 2) | st.integers(-size - 2, -1)
+    return st.builds(slice, bound, bound, step)
+
+
+def orthogonal_selections(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
+    """Integers, slices, lists and arrays of integers in any order and number, and booleans."""
+    return st.tuples(*(_item(size) | _lists(size) for size in shape))
+
+
+def coordinate_selections(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[NDArray[np.int64], ...]]:
+    """Coordinates for every dimension of `shape`, none of whose sizes is 0, in arrays that broadcast."""
+    return npst.mutually_broadcastable_shapes(
+        num_shapes=len(shape), max_dims=3, min_side=0, max_side=4
+    ).flatmap(
+        lambda shapes: st.tuples(
+            *(
+                npst.arrays(np.int64, given, elements=st.integers(-size, size - 1))
+                for size, given in zip(shape, shapes.input_shapes, strict=True)
+            )
+        )
+    )
+
+
+def masks(shape: tuple[int, ...]) -> st.SearchStrategy[NDArray[np.bool_]]:
+    """Booleans in `shape`."""
+    return npst.arrays(bool, shape)
 
 
 def _selection(draw: st.DrawFn, shape: tuple[int, ...]) -> BasicSelection:
@@ -61,6 +100,21 @@ def _selection(draw: st.DrawFn, shape: tuple[int, ...]) -> BasicSelection:
     if len(items) == 1 and draw(st.booleans()):
         return items[0]  # type: ignore[no-any-return]
     return tuple(items)
+
+
+def _lists(size: int) -> st.SearchStrategy[Any]:
+    masks = npst.arrays(bool, size)
+    if size == 0:
+        return masks | st.just([])
+    indices = st.lists(st.integers(-size, size - 1), max_size=2 * size)
+    ordered = st.lists(st.integers(0, size - 1), max_size=size).map(sorted)
+    return st.one_of(
+        indices,
+        ordered,
+        st.permutations(range(size)),
+        indices.map(lambda given: np.array(given, "i2")),
+        masks,
+    )
 
 
 def _item(size: int) -> st.SearchStrategy[Any]:
