@@ -39,9 +39,9 @@ clean:  ## remove environments, caches and builds; results/ stays
 	@mkdir -p $(@D)
 	@if command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; then touch $@; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing nginx-light, for tests over HTTP"; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx-light; } \
-	    >.venv/system.log 2>&1 && touch $@ || echo "nginx-light could not be installed; see .venv/system.log"; \
+	  echo "Installing nginx, for tests over HTTP"; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx; } \
+	    >.venv/system.log 2>&1 && touch $@ || echo "nginx could not be installed; see .venv/system.log"; \
 	else echo "nginx is not installed: the tests over HTTP are skipped"; fi
 
 # An extra is installed once, and again when pyproject.toml changes.

@@ -21,7 +21,7 @@ from fastzarr.testing.store_contract import ReadableStoreContract
 
 NGINX = shutil.which("nginx", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
 
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed: apt-get install nginx-light")
+pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed: apt-get install nginx")
 
 CONFIGURATION = """
 daemon off; master_process off; pid {root}/nginx.pid; error_log {root}/error.log;
