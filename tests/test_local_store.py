@@ -219,7 +219,7 @@ def test_an_interrupted_write_leaves_nothing(
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EACCES, errno.ESTALE, errno.EMFILE, errno.ELOOP])
-@pytest.mark.parametrize("call", ["open", "read", "readv"])
+@pytest.mark.parametrize("call", ["open", "read", "readv", "pread"])
 def test_failed_reads_are_never_fill_values(
     tmp_path: Path, call: str, error: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -236,9 +236,12 @@ def test_failed_reads_are_never_fill_values(
         reads = [lambda: packed[...], lambda: packed[1]]
     elif call == "readv":
         reads = [lambda: plain[...]]
+    elif call == "pread":
+        store = fastzarr.LocalStore(tmp_path)
+        reads = [lambda: store.get_range("plain/c/0", 1, 2), lambda: store.get_ranges("plain/c/1", [(1, 2)])]
     with failing(call, error, monkeypatch):
         for read in reads:
-            with pytest.raises(OSError) as caught:
+            with pytest.raises(OSError, match=r"(plain|packed)/c/[01]") as caught:
                 read()
             assert caught.value.errno == error
         if call == "open":

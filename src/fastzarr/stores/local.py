@@ -86,6 +86,9 @@ class LocalStore:
             return data
         except _ABSENT:
             return None
+        except OSError as error:
+            error.filename = error.filename or path
+            raise
         finally:
             for opened in files:
                 os.close(opened)
@@ -107,6 +110,9 @@ class LocalStore:
             return found if found < size else os.fstat(file).st_size
         except _ABSENT:
             return None
+        except OSError as error:
+            error.filename = error.filename or path
+            raise
         finally:
             for opened in files:
                 os.close(opened)
@@ -128,6 +134,9 @@ class LocalStore:
             return [_read_at(file, *clip(size, start, length)) for start, length in ranges]
         except _ABSENT:
             return None
+        except OSError as error:
+            error.filename = error.filename or path
+            raise
         finally:
             for opened in files:
                 os.close(opened)
@@ -325,15 +334,18 @@ class _Snapshot:
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """As of the store; `key` is the snapshot's. The first call is made before other threads call."""
+        path = self._store._path(key)
         try:
             if not self._files:
-                path = self._store._path(key)
                 file = _open(path, _OPEN_READ, self._files)
                 self._store._require_inside(file, key, path)
                 self._size = os.fstat(file).st_size
             return _read_at(self._files[0], *clip(self._size, start, length))
         except _ABSENT:
             return None
+        except OSError as error:
+            error.filename = error.filename or path
+            raise
         except KeyNameError:
             self.__exit__()
             raise
