@@ -4,8 +4,11 @@ import os
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +76,34 @@ class HttpContract(ReadableStoreContract):
         for key, data in objects.items():
             local.set(key, data)
         return self.kind.from_url(f"{self.url}/{tmp_path.name}")  # type: ignore[no-any-return]
+
+
+class WithoutRangesContract(HttpContract):
+    """As Python's own server, which sends the whole file where a range is asked for."""
+
+    @pytest.fixture(autouse=True)
+    def _served(self, served: tuple[str, Path]) -> Iterator[None]:
+        self.root = served[1]
+
+        class Handler(SimpleHTTPRequestHandler):
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(self.root))) as server:
+            self.url = f"http://127.0.0.1:{server.server_port}"
+            thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+            thread.start()
+            yield
+            server.shutdown()
+            thread.join()
+
+
+class TestObjectStoreWithoutRanges(WithoutRangesContract):
+    kind = ObjectStore
+
+
+class TestFsspecStoreWithoutRanges(WithoutRangesContract):
+    kind = FsspecStore
 
 
 class TestObjectStore(HttpContract):

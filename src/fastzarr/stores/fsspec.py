@@ -32,6 +32,7 @@ class FsspecStore:
         self.fs = fs
         self.path = str(fs._strip_protocol(path))
         self.read_only = read_only
+        self._takes_ranges = None if "http" in fs.protocol else True
         self._prefix = f"{self.path.rstrip('/')}/" if self.path else ""
 
     @classmethod
@@ -167,8 +168,19 @@ class FsspecStore:
                 yield bare[len(prefix) :]
 
     def _part(self, key: str, start: int, length: int) -> Buffer:
-        data: Buffer = self.fs.cat_file(self._prefix + key, start=start, end=start + length)
-        return data
+        path = self._prefix + key
+        if self._takes_ranges is None:
+            self._takes_ranges = self._probed(key)
+        if self._takes_ranges:
+            data: Buffer = self.fs.cat_file(path, start=start, end=start + length)
+            return data
+        return memoryview(self.fs.cat_file(path))[start : start + length]
+
+    def _probed(self, key: str) -> bool | None:
+        """Whether an HTTP server sends ranges and not the whole file; None where this file can't tell."""
+        if self._size(key) < 2:
+            return None
+        return len(self.fs.cat_file(self._prefix + key, start=0, end=1)) == 1
 
     def _size(self, key: str) -> int:
         """Size in bytes; where nothing tells it, the file is read."""

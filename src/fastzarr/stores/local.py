@@ -329,8 +329,11 @@ class _Snapshot:
         return self
 
     def __exit__(self, *error: object) -> None:
-        while self._files:
-            os.close(self._files.pop())
+        if self._files:
+            any(map(os.close, map(self._files.pop, (0,))))  # in one step, as opening is
+
+    def __del__(self) -> None:
+        self.__exit__()  # where an interrupt came before the first line of `__exit__`
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """As of the store; `key` is the snapshot's. The first call is made before other threads call."""

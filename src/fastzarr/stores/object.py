@@ -95,6 +95,8 @@ class ObjectStore:
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """`length` bytes from `start` on, or None where there is no object."""
+        from obstore.exceptions import NotSupportedError
+
         check_key(key)
         failure = None
         if length > 0:
@@ -102,40 +104,51 @@ class ObjectStore:
                 return self._from_end(key, -start, length) if start < 0 else self._part(key, start, length)
             except FileNotFoundError:
                 return None
-            except Exception as error:  # so for ranges beyond the end, or from the end where none are taken
+            except Exception as error:  # so for ranges beyond the end, or of a kind that is not taken
                 failure = error
         size = self._size(key)
         if size is None:
             return None
         first, count = clip(size, start, length)
-        if failure is not None and (first, count) == (start, length):
+        if count == 0:
+            return b""
+        if failure is None or (first, count) != (start, length):
+            return self.get_range(key, first, count)
+        if not isinstance(failure, NotSupportedError):
             self._failed(key, failure)
-        return self._unless_missing(key, lambda: self._part(key, first, count)) if count else b""
+        whole = self.get(key)
+        return None if whole is None else memoryview(whole)[first : first + count]
 
     def get_ranges(self, key: str, ranges: Sequence[Range]) -> list[Buffer] | None:
         """The bytes of each range, or None where there is no object; near ranges are fetched at once.
 
-        What lies far apart is fetched at the same time, after a request for the object's size.
+        What lies far apart is fetched at the same time, after a request for the object's size. A server that
+        takes no ranges is asked for the whole object.
         """
         import obstore
+        from obstore.exceptions import NotSupportedError
 
         check_key(key)
         merged = [part for part in merge(ranges) if part[1]]
         if len(merged) == 1:
             one = self.get_range(key, *merged[0])
-            parts: list[Buffer] | None = None if one is None else [one]
-        else:
-            size = self._size(key)
-            if size is None:
-                return None
-            # A range that begins beyond the end would make obstore panic.
-            merged = [part for part in (clip(size, *part) for part in merged) if part[1]]
-            starts, lengths = [part[0] for part in merged], [part[1] for part in merged]
-            several = self._unless_missing(
-                key, lambda: obstore.get_ranges(self.store, key, starts=starts, lengths=lengths)
-            )
-            parts = None if several is None else [memoryview(part) for part in several]
-        return None if parts is None else list(cut(merged, parts, ranges))
+            return None if one is None else list(cut(merged, [one], ranges))
+        size = self._size(key)
+        if size is None:
+            return None
+        # A range that begins beyond the end would make obstore panic.
+        merged = [part for part in (clip(size, *part) for part in merged) if part[1]]
+        starts, lengths = [part[0] for part in merged], [part[1] for part in merged]
+        try:
+            parts = obstore.get_ranges(self.store, key, starts=starts, lengths=lengths)
+        except FileNotFoundError:
+            return None
+        except NotSupportedError:
+            whole = self.get(key)
+            return None if whole is None else list(cut([(0, size)], [whole], ranges))
+        except Exception as error:
+            self._failed(key, error)
+        return list(cut(merged, [memoryview(part) for part in parts], ranges))
 
     def set(self, key: str, data: Buffer) -> None:
         """Put an object."""
