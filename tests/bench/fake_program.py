@@ -16,17 +16,12 @@ def write(case: dict[str, Any], directory: Path, file: Path) -> dict[str, Any]:
         return {"status": "ok"}
     codec = "gzip" if fault == "writes another codec" else case["codec"]
     chunk_shape = case["shard_shape"] or case["chunk_shape"]
-    if case["zarr_format"] == 2:
-        compressor = None if codec == "none" else {"id": codec}
-        name, document = ".zarray", {"compressor": compressor, "chunks": chunk_shape}
-    else:
-        codecs: list[Any] = ["bytes", *([] if codec == "none" else [{"name": codec}])]
-        if case["shard_shape"] and fault != "writes no shards":
-            codecs = [{"name": "sharding_indexed", "configuration": {"codecs": codecs}}]
-        grid = {"configuration": {"chunk_shape": chunk_shape}}
-        name, document = "zarr.json", {"chunk_grid": grid, "codecs": codecs}
+    codecs: list[Any] = ["bytes", *([] if codec == "none" else [{"name": codec}])]
+    if case["shard_shape"] and fault != "writes no shards":
+        codecs = [{"name": "sharding_indexed", "configuration": {"codecs": codecs}}]
+    document = json.dumps({"chunk_grid": {"configuration": {"chunk_shape": chunk_shape}}, "codecs": codecs})
     directory.mkdir()
-    (directory / name).write_text("{" if fault == "writes half a document" else json.dumps(document))
+    (directory / "zarr.json").write_text("{" if fault == "writes half a document" else document)
     shutil.copyfile(file, directory / "values")
     return {"status": "ok"}
 

@@ -52,9 +52,9 @@ CAUSES = (
     Cause(
         at_fault="z5py",
         title="a chunk of −0.0 is left out",
-        text="Where the fill value is 0.0, a chunk of −0.0 equals it as a number, and z5 stores nothing "
-        "(and the other way round): every reader finds the fill value. zarr-python had the same "
-        "fault, and mended it.",
+        text="Where the fill value is 0.0, a chunk of −0.0 equals it as a number, and z5 stores nothing, or "
+        "the other way round: every reader finds the fill value. The thread is on the same fault in "
+        "zarr-python, which mended it; none on z5 was found.",
         references=("https://github.com/zarr-developers/zarr-python/issues/3144",),
         as_writer=True,
         message=r"first at \[0, 0, 0\]: got -?0\.0 .*expected -?0\.0",
@@ -84,7 +84,7 @@ CAUSES = (
         at_fault="nczarr",
         title="int8 is stored as <i1",
         text="A type of one byte has no byte order: the specification and NumPy write |i1. Most readers "
-        "take <i1 as well; z5py and zarrista do not.",
+        "take <i1 as well; z5py, zarrista and zarr-python 3.1 do not.",
         references=("https://github.com/google/tensorstore/issues/58",),
         as_writer=True,
         message=r"<i1",
@@ -115,8 +115,8 @@ CAUSES = (
     Cause(
         at_fault="gdal",
         title="complex fill values of Zarr v2 are refused",
-        text="GDAL reads a complex fill value, a pair of numbers, in Zarr v3 only. zarr-python, "
-        "TensorStore, zarrista and fastzarr write the same pair in v2.",
+        text="GDAL learnt to read a complex fill value, a pair of numbers, for Zarr v3, in the thread, and "
+        "not for v2. zarr-python, zarrs, TensorStore, zarrista and fastzarr all write the pair there.",
         references=("https://github.com/OSGeo/gdal/pull/7749",),
         as_writer=False,
         message=r"Invalid fill_value",

@@ -65,6 +65,8 @@ def _unlike(document: dict[str, Any], case: Case) -> str | None:
         compressor = document["compressor"]
         found = "none" if compressor is None else compressor["id"]
         chunk_shape, sharded = document["chunks"], False
+        if np.dtype(document["dtype"]) != values.numpy_dtype(case):
+            return f"dtype {document['dtype']} is stored, expected {values.numpy_dtype(case).str}"
     else:
         chunk_shape = document["chunk_grid"]["configuration"]["chunk_shape"]
         codecs = document["codecs"]

@@ -96,10 +96,13 @@ class Failure:
     @property
     def who(self) -> str:
         """Writers and readers, in a few words."""
-        readers = ", ".join(self.readers) if len(self.readers) <= 4 else f"{len(self.readers)} readers"
-        return (
-            f"{', '.join(self.writers)} → {readers}" if self.readers else f"{', '.join(self.writers)} writing"
-        )
+        writers, readers = _some(self.writers, "writers"), _some(self.readers, "readers")
+        return f"{writers} → {readers}" if self.readers else f"{writers} writing"
+
+
+def _some(names: Sequence[str], kind: str) -> str:
+    """Names, or how many where they are more than three."""
+    return ", ".join(names) if len(names) <= 3 else f"{len(names)} {kind}"
 
 
 @dataclass(frozen=True, kw_only=True)

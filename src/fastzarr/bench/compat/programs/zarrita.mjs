@@ -98,11 +98,9 @@ async function answer({ operation, case: testCase, directory, file }) {
     check(operation, testCase);
     return await (operation === "write" ? write : read)(testCase, directory, file);
   } catch (error) {
+    if (error instanceof Unsupported) return { status: "unsupported", message: error.message };
     const cause = error.cause ? ` (${error.cause.message ?? error.cause})` : "";
-    return {
-      status: error instanceof Unsupported ? "unsupported" : "failed",
-      message: `${error.name}: ${error.message}${cause}`,
-    };
+    return { status: "failed", message: `${error.name}: ${error.message}${cause}` };
   }
 }
 
