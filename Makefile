@@ -34,15 +34,18 @@ clean:  ## remove environments, caches and builds; results/ stays
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find src tests -name __pycache__ -type d -exec rm -rf {} +
 
-# Servers that tests talk to, installed once where that is possible; without them those tests are skipped.
+# Programs that tests run, installed once where that is possible; without them those tests are skipped.
 .venv/system.stamp:
 	@mkdir -p $(@D)
-	@if command -v nginx >/dev/null || [ -x /usr/sbin/nginx ]; then touch $@; \
+	@missing=; \
+	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing=" nginx"; \
+	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
+	if [ -z "$$missing" ]; then touch $@; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing nginx, for tests over HTTP"; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends nginx; } \
-	    >.venv/system.log 2>&1 && touch $@ || echo "nginx could not be installed; see .venv/system.log"; \
-	else echo "nginx is not installed: the tests over HTTP are skipped"; fi
+	  echo "Installing$$missing, for tests over HTTP and of zarrita.js"; \
+	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$missing; } \
+	    >.venv/system.log 2>&1 && touch $@ || echo "could not be installed:$$missing; see .venv/system.log"; \
+	else echo "not installed:$$missing; the tests that run them are skipped"; fi
 
 # An extra is installed once, and again when pyproject.toml changes.
 $(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
