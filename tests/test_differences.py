@@ -202,3 +202,100 @@ def test_no_compressor_by_the_older_keyword_in_v3() -> None:
     assert fastzarr.create(3, compressor=None).compressors == ()
     with pytest.raises(ValueError):
         zarr.create(3, store=MemoryStore(), compressor=None)
+
+
+def test_records_of_v3_with_fields_that_are_arrays() -> None:
+    dtype = np.dtype([("a", "<i4", (2,))])
+    with pytest.raises(TypeError):
+        theirs(dtype=dtype)
+    with pytest.raises(MetadataError, match="subarrays"):
+        ours(dtype=dtype)
+    assert ours(dtype=dtype, zarr_format=2).dtype == dtype
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_default_fill_value_of_records() -> None:
+    dtype = np.dtype([("s", "S2"), ("u", "<U2")])
+    assert theirs(dtype=dtype, zarr_format=2).fill_value.item() == (b"0", "0")
+    assert ours(dtype=dtype, zarr_format=2).fill_value.item() == (b"", "")
+    assert ours(dtype=dtype).fill_value.item() == (b"", "")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_byte_order_of_fields_of_a_record_in_v3() -> None:
+    data = np.array([(1,)], [("a", ">i4")])
+
+    def call(library: Any, store: Any) -> None:
+        library.create_array(store, shape=1, dtype=data.dtype, compressors=None, fill_value=(0,))[...] = data
+
+    if OLDEST:
+        assert written_by_zarr(call)["c/0"] == b"\0\0\0\1"
+    assert written_by_fastzarr(call)["c/0"] == b"\1\0\0\0"
+
+
+def v2_document(dtype: Any, fill_value: Any, filters: Any = None) -> bytes:
+    document = {"zarr_format": 2, "shape": [1], "chunks": [1], "dtype": dtype, "fill_value": fill_value}
+    return json.dumps(document | {"order": "C", "compressor": None, "filters": filters}).encode()
+
+
+def read_v2(library: Any, document: bytes) -> Any:
+    if library is fastzarr:
+        return fastzarr.open_array({".zarray": document})[...]
+    return zarr.open_array(MemoryStore({".zarray": Buffer.from_bytes(document)}), mode="r")[...]
+
+
+def test_fill_values_0_of_v2_texts() -> None:
+    document = v2_document("|O", 0, [{"id": "vlen-utf8"}])
+    assert read_v2(zarr, document).tolist() == ["0"]
+    assert read_v2(fastzarr, document).tolist() == [""]
+
+
+def test_objects_of_v2() -> None:
+    document = v2_document("|O", None, [{"id": "vlen-array", "dtype": "<i4"}])
+    with pytest.raises(ValueError, match="No Zarr data type found"):
+        read_v2(zarr, document)
+    assert read_v2(fastzarr, document)[0].tolist() == []
+
+
+def test_nested_records_of_v2() -> None:
+    document = v2_document([["a", "<i4"], ["n", [["x", "<i2"], ["y", "|u1"]]]], None)
+    with pytest.raises(ValueError, match="No Zarr data type found"):
+        read_v2(zarr, document)
+    assert read_v2(fastzarr, document).tolist() == [(0, (0, 0))]
+
+
+def test_subarrays_in_records_of_v2() -> None:
+    document = v2_document([["a", "<i4", [2]]], None)
+    with pytest.raises(ValueError, match="No Zarr data type found"):
+        read_v2(zarr, document)
+    assert read_v2(fastzarr, document)["a"].tolist() == [[0, 0]]
+
+
+def test_fill_values_of_v2_that_older_writers_left() -> None:
+    for dtype, fill in (
+        ("|S2", 0),
+        ("<U2", 0),
+        ("|V2", 0),
+        ([["a", "<i4"]], 0),
+        ("|S2", [88]),
+        ([["a", "<i4"]], [5]),
+    ):
+        with pytest.raises(TypeError):
+            read_v2(zarr, v2_document(dtype, fill))
+        assert read_v2(fastzarr, v2_document(dtype, fill)).shape == (1,)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_other_names_of_data_types() -> None:
+    json_form = {"name": "numpy.datetime64", "configuration": {"unit": "s", "scale_factor": 1}}
+    for dtype, zarr_format in ((bytes, 3), (np.dtypes.StringDType, 3), ("r16", 3), (json_form, 2)):
+        with pytest.raises((TypeError, ValueError)):
+            theirs(dtype=dtype, zarr_format=zarr_format)
+        assert ours(dtype=dtype, zarr_format=zarr_format).shape == (4,)
+
+
+def test_small_floats_and_integers() -> None:
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    with pytest.raises((TypeError, ValueError)):
+        theirs(dtype=np.dtype(ml_dtypes.float8_e5m2))
+    assert ours(dtype=np.dtype(ml_dtypes.float8_e5m2)).metadata.data_type.name == "float8_e5m2"
