@@ -76,7 +76,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         r"configuration of data type 'numpy.datetime64': got None, expected unit .Y, M, .* and scale_factor",
     ),
     (v3(data_type="<f4"), r"data_type: got '<f4', expected one of bool"),
-    (v3(chunk_grid={"name": "rectilinear"}), r"chunk_grid: got \{'name': 'rectilinear'\}, expected the name"),
+    (v3(chunk_grid={"name": "hexagonal"}), r"chunk_grid: got \{'name': 'hexagonal'\}, expected the name"),
     (
         v3(chunk_grid=grid(chunk_shape=[2])),
         r"chunk_shape: got \[2\], expected 2 sizes, one for each dimension",

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr import sharding
+from fastzarr.chunks.axis import Axis
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.errors import ChunkError, CodecError
 from fastzarr.fill import FillPattern
@@ -60,7 +61,7 @@ class ChunkIO:
         store: Store,
         key_template: str,
         chain: PreparedChain,
-        shape: tuple[int, ...],
+        axes: tuple[Axis, ...],
         chunks: tuple[int, ...],
         dtype: np.dtype[Any],
         fill_value: Any,
@@ -68,7 +69,8 @@ class ChunkIO:
         lock: _Lock = lock,
     ) -> None:
         self._store = store
-        self._shape = shape
+        self._concurrency = store.concurrency
+        self._axes = axes
         self._key_template = key_template
         self._chain = chain
         self._chunks = chunks
@@ -87,11 +89,11 @@ class ChunkIO:
         other._field = name
         return other
 
-    def on(self, store: Any, shape: tuple[int, ...]) -> ChunkIO:
-        """The same for an array of another shape in another store."""
+    def on(self, store: Any, grid: Grid) -> ChunkIO:
+        """The same for an array with another grid of chunks of this shape, in another store."""
         other = copy.copy(self)
         other._store = store
-        other._shape = shape
+        other._axes = grid.axes
         return other
 
     def read(self, plan: Plan, out: NDArray[Any]) -> None:
@@ -99,14 +101,14 @@ class ChunkIO:
         if plan.only is not None:
             self._read_chunk(plan.only, out)
         else:
-            _run(self._read_part if plan.views else self._read_scattered, plan, out)
+            _run(self._read_part if plan.views else self._read_scattered, plan, out, self._concurrency)
 
     def write(self, plan: Plan, value: NDArray[Any]) -> None:
         """Write `value`, of the shape of the plan's layout and any numeric dtype; raises `ChunkError`."""
         if plan.only is not None:
             self._write_chunk(plan.only, value)
         else:
-            _run(self._write_part, plan, value)
+            _run(self._write_part, plan, value, self._concurrency)
 
     def _read_part(self, projection: Projection, out: NDArray[Any]) -> None:
         self._read_chunk(projection, out[projection.out])
@@ -220,12 +222,13 @@ class ChunkIO:
     def _inside(self, shards: _Shards, projection: Projection, shard: object) -> tuple[ChunkIO, Plan]:
         """What reads and writes the inner chunks of a shard, and the plan of its share of the selection."""
         extent = tuple(
-            min(size, whole - coord * size)
-            for coord, size, whole in zip(projection.coords, self._chunks, self._shape, strict=True)
+            min(size, axis.size - axis.place(coord)[0])
+            for coord, size, axis in zip(projection.coords, self._chunks, self._axes, strict=True)
         )
-        io = shards.io.on(shard, extent)
+        grid = shards.grid(extent)
+        io = shards.io.on(shard, grid)
         io._field = self._field
-        return io, shards.grid(extent).replan(projection)
+        return io, grid.replan(projection)
 
     def _put(self, key: str, chunk: NDArray[Any]) -> None:
         if self._elided is not None and self._elided.covers(chunk):
@@ -233,6 +236,43 @@ class ChunkIO:
         else:
             data: Buffer = self._chain.encode(chunk)
             self._store.set(key, data)
+
+
+class RectilinearIO(ChunkIO):
+    """Reads and writes chunks of different shapes: those of each shape by a `ChunkIO` of its own."""
+
+    def __init__(self, *, prepare: Callable[[tuple[int, ...]], PreparedChain], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._prepare = prepare
+        self._arguments = arguments
+        self._by_shape: dict[tuple[int, ...], ChunkIO] = {}
+
+    def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
+        self._of(projection)._read_chunk(projection, target)
+
+    def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
+        self._of(projection)._write_chunk(projection, value)
+
+    def _of(self, projection: Projection) -> ChunkIO:
+        places = zip(self._axes, projection.coords, strict=True)
+        shape = tuple([axis.place(coord)[1] for axis, coord in places])
+        io = self._by_shape.get(shape)
+        if io is None:
+            arguments = self._arguments | {"chunks": shape, "chain": self._prepare(shape)}
+            io = self._by_shape[shape] = ChunkIO(**arguments)
+        return io if self._field is None else io.of_field(self._field)
+
+
+def of_grid(grid: Grid, prepare: Callable[[tuple[int, ...]], PreparedChain], **arguments: Any) -> ChunkIO:
+    """What reads and writes the chunks of `grid`; `prepare` gives the chain for chunks of a shape.
+
+    `arguments` are those of `ChunkIO`, with the chain for the largest chunks.
+    """
+    chunks = tuple(axis.largest for axis in grid.axes)
+    arguments |= {"axes": grid.axes, "chunks": chunks}
+    if all(axis.chunk for axis in grid.axes):
+        return ChunkIO(**arguments)
+    return RectilinearIO(prepare=prepare, **arguments)
 
 
 class _Shards:
@@ -245,7 +285,7 @@ class _Shards:
             store=MemoryStore(),
             key_template=layout.template,
             chain=layout.inner,
-            shape=layout.spec.shape,
+            axes=Grid(layout.spec.shape, layout.chunk_shape).axes,
             chunks=layout.chunk_shape,
             dtype=layout.spec.dtype,
             fill_value=layout.spec.fill_value,
@@ -266,8 +306,8 @@ _Act = Callable[[Projection, NDArray[Any]], None]
 """What is done with one chunk and the caller's array."""
 
 
-def _run(act: _Act, plan: Plan, array: NDArray[Any]) -> None:
-    threads = min(_threads(), plan.count)
+def _run(act: _Act, plan: Plan, array: NDArray[Any], concurrency: int) -> None:
+    threads = min(_threads(concurrency), plan.count)
     if threads > 1:
         _run_parallel(_Crew(act, iter(plan), array), threads)
         return
@@ -367,10 +407,12 @@ def _serve(calls: SimpleQueue[Callable[[], None]]) -> None:
         calls.get()()
 
 
-def _threads() -> int:
+def _threads(concurrency: int) -> int:
+    """Threads for one call: as the environment says, or one per processor and those that the store is worth."""
     text = os.environ.get(THREADS_VARIABLE)
     if text is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(processors, concurrency)
     if not text.isdecimal() or int(text) < 1:
         raise ValueError(f"{THREADS_VARIABLE}: got {text!r}, expected a number of threads of 1 or more")
     return int(text)

@@ -55,6 +55,12 @@ class ChunkError(ZarrError, ValueError):
         return type(self), (self.key, self.reason)
 
 
+class ChunkShapeError(ZarrError, NotImplementedError):
+    """The one chunk shape was asked for of an array whose chunks differ in shape."""
+
+    kind = "chunk-shape"
+
+
 class CodecError(ZarrError, ValueError):
     """Bytes given to a codec can't be decoded; `chunk_io` turns it into a `ChunkError` with the key."""
 

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from fastzarr import chunk_io, codec_chain, sharding
-from fastzarr.chunk_io import ChunkIO
-from fastzarr.chunks.grid import cdata_shape
+from fastzarr.chunks.axis import ChunkSizes, largest
+from fastzarr.chunks.grid import cdata_shape, divides, is_regular, to_json
+from fastzarr.codec_chain import PreparedChain
 from fastzarr.codecs.base import ChunkSpec, Codec
-from fastzarr.errors import ArrayNotFoundError, ReadOnlyError
+from fastzarr.errors import ArrayNotFoundError, ChunkShapeError, MetadataError, ReadOnlyError
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.attributes import Attributes
 from fastzarr.hierarchy.selections import Selectable
@@ -46,19 +47,24 @@ class Array(Selectable):
         self._config = config
         self._metadata = metadata
         self._grid = Grid(metadata.shape, metadata.chunks)
-        spec = ChunkSpec(shape=metadata.chunks, dtype=metadata.dtype, fill_value=metadata.fill_element)
-        self._chain = codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
+        self._chain = self._prepare(largest(metadata.chunks))
         self._layout = sharding.layout_of(self._chain)
         self._inner = self._chain if self._layout is None else self._layout.inner
+        if self._layout is not None and not divides(self._layout.chunk_shape, metadata.chunks):
+            expected = f"sizes that divide those of all shards, {metadata.chunks}"
+            raise MetadataError(
+                "codec 'sharding_indexed'",
+                [f"chunk_shape: got {self._layout.chunk_shape}, expected {expected}"],
+            )
         template = nodes.key(
             path.replace("%", "%%"), metadata.chunk_key_encoding.template(len(metadata.chunks))
         )
-        self._io = ChunkIO(
+        self._io = chunk_io.of_grid(
+            self._grid,
+            self._prepare,
             store=store,
             key_template=template,
             chain=self._chain,
-            shape=metadata.shape,
-            chunks=metadata.chunks,
             dtype=metadata.dtype,
             fill_value=metadata.fill_element,
             # v2's null says nothing of what is missing, so nothing is left out for it.
@@ -96,13 +102,19 @@ class Array(Selectable):
 
     @property
     def chunks(self) -> tuple[int, ...]:
-        """Chunk shape, in elements; of a sharded array that of the inner chunks."""
-        return self._metadata.chunks if self._layout is None else self._layout.chunk_shape
+        """Chunk shape, in elements; of a sharded array that of the inner chunks.
+
+        Raises `ChunkShapeError` where chunks differ in shape.
+        """
+        return self._one_shape(self._metadata.chunks) if self._layout is None else self._layout.chunk_shape
 
     @property
     def shards(self) -> tuple[int, ...] | None:
-        """Shape of the shards, in elements; None where chunks are stored one by one."""
-        return None if self._layout is None else self._metadata.chunks
+        """Shape of the shards, in elements; None where chunks are stored one by one.
+
+        Raises `ChunkShapeError` where shards differ in shape.
+        """
+        return None if self._layout is None else self._one_shape(self._metadata.chunks)
 
     @property
     def order(self) -> MemoryOrder:
@@ -142,18 +154,17 @@ class Array(Selectable):
     @property
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Elements of the array in each chunk (of a sharded array: inner chunk), along each dimension."""
-        sizes = self._metadata.chunks if self._layout is None else self._layout.chunk_shape
-        return Grid(self.shape, sizes).read_sizes()
+        return Grid(self.shape, self._read_sizes).extents()
 
     @property
     def write_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Elements of the array in each stored chunk (of a sharded array: shard), along each dimension."""
-        return self._grid.read_sizes()
+        return self._grid.extents()
 
     @property
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of chunks (of a sharded array: inner chunks) along each dimension."""
-        return cdata_shape(self.shape, self.chunks)
+        return cdata_shape(self.shape, self._read_sizes)
 
     @property
     def nchunks(self) -> int:
@@ -225,6 +236,23 @@ class Array(Selectable):
         whole = np.asarray(self[...])
         return whole if dtype is None else whole.astype(dtype, copy=False)
 
+    @property
+    def _read_sizes(self) -> tuple[ChunkSizes, ...]:
+        return self._metadata.chunks if self._layout is None else self._layout.chunk_shape
+
+    def _one_shape(self, sizes: tuple[ChunkSizes, ...]) -> tuple[int, ...]:
+        if not is_regular(sizes):
+            raise ChunkShapeError(
+                f"{self!r}: got a rectilinear chunk grid, expected chunks of one shape; see read_chunk_sizes"
+            )
+        return sizes
+
+    def _prepare(self, chunk_shape: tuple[int, ...]) -> PreparedChain:
+        """The codec chain for chunks of a shape."""
+        metadata = self._metadata
+        spec = ChunkSpec(shape=chunk_shape, dtype=metadata.dtype, fill_value=metadata.fill_element)
+        return codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
+
     def _require_writable(self) -> None:
         if self.read_only:
             raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' or 'a' to write")
@@ -245,14 +273,15 @@ class ArrayInfo:
 
     def __init__(self, array: Array) -> None:
         metadata = array.metadata
+        stored, read = map(_shown, (metadata.chunks, array._read_sizes))
         rows = {
             "Type": "Array",
             "Zarr format": metadata.zarr_format,
             "Data type": array.dtype,
             "Fill value": array.fill_value,
             "Shape": array.shape,
-            **({} if array.shards is None else {"Shard shape": array.shards}),
-            "Chunk shape": array.chunks,
+            **({} if array._layout is None else {"Shard shape": stored}),
+            "Chunk shape": read,
             "Order": array.order,
             "Read-only": array.read_only,
             "Store": array.store,
@@ -268,6 +297,11 @@ class ArrayInfo:
     def __repr__(self) -> str:
         width = max(map(len, self.rows))
         return "\n".join(f"{name:<{width}} : {value}" for name, value in self.rows.items())
+
+
+def _shown(sizes: tuple[ChunkSizes, ...]) -> object:
+    """Chunk sizes for people: a shape, or the edge lengths as they are written."""
+    return sizes if is_regular(sizes) else to_json(sizes)["configuration"]["chunk_shapes"]
 
 
 def _readable(nbytes: float) -> str:

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from fastzarr import data_types
 from fastzarr.chunks import grid, key_encoding
+from fastzarr.chunks.axis import largest
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.codecs import registry
@@ -53,8 +54,8 @@ def create_array(
     shape: int | Sequence[int] | None = None,
     dtype: Any = None,
     data: ArrayLike | None = None,
-    chunks: int | Sequence[int] | bool | Literal["auto"] | None = "auto",
-    shards: Sequence[int] | Mapping[str, Any] | Literal["auto"] | None = None,
+    chunks: int | Sequence[int | Sequence[int]] | bool | Literal["auto"] | None = "auto",
+    shards: Sequence[int | Sequence[int]] | Mapping[str, Any] | Literal["auto"] | None = None,
     filters: CodecLike | Iterable[CodecLike] | Literal["auto"] | None = "auto",
     compressors: CodecLike | Iterable[CodecLike] | Literal["auto"] | None = "auto",
     serializer: CodecLike | Literal["auto"] = "auto",
@@ -73,7 +74,8 @@ def create_array(
 
     `store`: a store, a directory, a dictionary, or None for memory. `name`: path in the store. `shape` and
     `dtype`, or `data`, which gives both and is written (unless `write_data` is false). `chunks`: chunk shape
-    in elements, -1 for a whole dimension, "auto" to choose. `shards`: shape of shards in elements (v3), a
+    in elements, -1 for a whole dimension, "auto" to choose; a list for a dimension is the size of each chunk
+    along it (v3, chunk grid `rectilinear`). `shards`: shape of shards in elements (v3), a
     multiple of `chunks`, which are the inner chunks then; also `{"shape": …, "index_location": "start"}`;
     "auto" to choose. `compressors`: "auto" is zstd at its default
     level; None is none. `filters`: array→array codecs (v3). `fill_value`: of elements never written; the
@@ -205,8 +207,8 @@ def _new_metadata(
         raise MetadataError("order", [f"got {order!r}, expected 'C', 'F' or None"])
     sizes = grid.normalize_shape(shape)
     data_type = _data_type(dtype, filters, zarr_format)
-    largest = {} if shards is None else {"largest": _MAX_INNER_BYTES}
-    chunk_shape = grid.normalize_chunks(chunks, sizes, data_type.itemsize or 1, **largest)
+    limit = {} if shards is None else {"largest": _MAX_INNER_BYTES}
+    chunk_sizes = grid.normalize_chunks(chunks, sizes, data_type.itemsize or 1, **limit)
     fill = None
     if isinstance(fill_value, np.ndarray) and fill_value.ndim == 0:
         fill_value = fill_value[()]
@@ -223,10 +225,12 @@ def _new_metadata(
         encoding = key_encoding.parse(chunk_key_encoding or "v2")
         if encoding.name != "v2":
             raise MetadataError("chunk_key_encoding", ["got 'default', expected 'v2' for zarr_format=2"])
+        if not grid.is_regular(chunk_sizes):
+            raise MetadataError("chunks", ["got lists, expected one size per dimension for zarr_format=2"])
         document = v2.create_document(
             shape=sizes,
             data_type=data_type,
-            chunks=chunk_shape,
+            chunks=chunk_sizes,
             separator=encoding.separator,
             fill_value=fill,
             order="F" if order == "F" else "C",
@@ -242,14 +246,16 @@ def _new_metadata(
     ]
     if shards is not None:
         given = dict(shards) if isinstance(shards, Mapping) else {"shape": shards}
-        inner = chunk_shape
-        chunk_shape = grid.normalize_shards(given.pop("shape", "auto"), inner, sizes)
+        inner = chunk_sizes
+        chunk_sizes = grid.normalize_shards(given.pop("shape", "auto"), inner, sizes)
+        assert grid.is_regular(inner)
         codecs = [ShardingCodec(chunk_shape=inner, codecs=tuple(codecs), **given)]
-    chain = PreparedChain(codecs, ChunkSpec(shape=chunk_shape, dtype=native.dtype, fill_value=fill))
+    spec = ChunkSpec(shape=largest(chunk_sizes), dtype=native.dtype, fill_value=fill)
+    chain = PreparedChain(codecs, spec)
     document = v3.create_document(
         shape=sizes,
         data_type=native,
-        chunks=chunk_shape,
+        chunks=chunk_sizes,
         chunk_key_encoding=key_encoding.parse(chunk_key_encoding or "default"),
         fill_value=fill,
         codecs=[CodecConfig(name=codec.name, configuration=codec.config()) for codec in chain.codecs],

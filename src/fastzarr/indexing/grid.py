@@ -36,9 +36,9 @@ class Grid:
                 self._step_layout = step.layout
                 self._step_only = step.only
 
-    def read_sizes(self) -> tuple[tuple[int, ...], ...]:
+    def extents(self) -> tuple[tuple[int, ...], ...]:
         """Elements of the array in each chunk, along each dimension."""
-        return tuple(axis.read_sizes() for axis in self.axes)
+        return tuple(axis.extents() for axis in self.axes)
 
     def plan(self, selection: object) -> Plan:
         """Plan of what stands between the brackets of `array[...]`; raises `SelectionError`.

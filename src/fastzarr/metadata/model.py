@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fastzarr.chunks.axis import ChunkSizes, largest
 from fastzarr.chunks.grid import cdata_shape
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
 from fastzarr.data_types import DataType, held
@@ -46,8 +47,8 @@ class ArrayMetadata:
     """Array shape in elements."""
     data_type: DataType
     """Data type of the elements."""
-    chunks: tuple[int, ...]
-    """Chunk shape in elements."""
+    chunks: tuple[ChunkSizes, ...]
+    """Chunk shape in elements; in a rectilinear grid, runs of sizes for some dimensions."""
     chunk_key_encoding: ChunkKeyEncoding
     """Chunk coordinates to keys."""
     fill_value: Any
@@ -120,13 +121,13 @@ class Problems:
             return None
         return tuple(value)
 
-    def chunks_fit(self, chunks: tuple[int, ...] | None, data_type: DataType | None) -> None:
+    def chunks_fit(self, chunks: tuple[ChunkSizes, ...] | None, data_type: DataType | None) -> None:
         """Note chunks that no NumPy array can hold."""
         if chunks is None or data_type is None:
             return
         if len(chunks) > _MAX_DIMENSIONS:
             self.found.append(f"got {len(chunks)} dimensions, expected {_MAX_DIMENSIONS} at the most")
-        if math.prod(chunks) * data_type.dtype.itemsize >= 2**63:
+        if math.prod(largest(chunks)) * data_type.dtype.itemsize >= 2**63:
             self.add("chunk shape", chunks, f"chunks of less than 2**63 bytes (data type {data_type.name})")
 
     def raise_if_any(self) -> None:

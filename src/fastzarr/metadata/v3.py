@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastzarr import data_types
-from fastzarr.chunks import key_encoding
+from fastzarr.chunks import grid, key_encoding, rectilinear
+from fastzarr.chunks.axis import ChunkSizes
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
 from fastzarr.data_types import DataType
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, Problems
@@ -38,7 +39,7 @@ def create_document(
     *,
     shape: tuple[int, ...],
     data_type: DataType,
-    chunks: tuple[int, ...],
+    chunks: tuple[ChunkSizes, ...],
     chunk_key_encoding: ChunkKeyEncoding,
     fill_value: Any,
     codecs: Sequence[CodecConfig],
@@ -49,7 +50,7 @@ def create_document(
     document: dict[str, Any] = {
         "shape": list(shape),
         "data_type": data_type.to_json(3),
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(chunks)}},
+        "chunk_grid": grid.to_json(chunks),
         "chunk_key_encoding": chunk_key_encoding.to_dict(),
         "fill_value": data_type.fill_value_to_json(fill_value, 3),
         "codecs": [codec.to_dict() for codec in codecs],
@@ -110,14 +111,18 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
     )
 
 
-def _parse_grid(grid: object, shape: tuple[int, ...] | None, problems: Problems) -> tuple[int, ...] | None:
-    if not isinstance(grid, dict) or grid.get("name") != "regular":
-        problems.add("chunk_grid", grid, "the name 'regular' with a chunk_shape")
+def _parse_grid(
+    given: object, shape: tuple[int, ...] | None, problems: Problems
+) -> tuple[ChunkSizes, ...] | None:
+    if not isinstance(given, dict) or given.get("name") not in ("regular", rectilinear.NAME):
+        problems.add("chunk_grid", given, "the name 'regular' with a chunk_shape, or 'rectilinear'")
         return None
-    configuration = grid.get("configuration")
+    configuration = given.get("configuration")
     if not isinstance(configuration, dict):
         problems.add("configuration of chunk_grid", configuration, "an object with a chunk_shape")
         return None
+    if given["name"] == rectilinear.NAME:
+        return problems.attempt(rectilinear.parse, configuration, shape)  # type: ignore[no-any-return]
     chunks = problems.sizes(configuration, "chunk_shape", 1)
     if chunks is not None and shape is not None and len(chunks) != len(shape):
         problems.add("chunk_shape", list(chunks), f"{len(shape)} sizes, one for each dimension")

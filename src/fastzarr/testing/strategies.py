@@ -22,7 +22,7 @@ def chunk_shapes(shape: tuple[int, ...]) -> st.SearchStrategy[tuple[int, ...]]:
 
 
 def chunk_grids(shape: tuple[int, ...]) -> st.SearchStrategy[dict[str, Any]]:
-    """Arguments of `create_array` for chunks of any shape, or shards of them."""
+    """Arguments of `create_array` for chunks of any shape, or shards of them, in either kind of grid."""
     regular = chunk_shapes(shape).map(lambda chunks: {"chunks": chunks})
     factors = st.tuples(*(st.integers(1, 3) for _ in shape))
     sharded = st.builds(
@@ -32,7 +32,26 @@ def chunk_grids(shape: tuple[int, ...]) -> st.SearchStrategy[dict[str, Any]]:
         },
         *(chunk_shapes(shape), factors),
     )
-    return regular | sharded
+    if not shape or not all(shape):
+        return regular | sharded
+    edges = st.tuples(*(_edges(size) for size in shape)).map(lambda chunks: {"chunks": chunks})
+    return (
+        regular | sharded | edges | chunk_shapes(shape).flatmap(lambda chunks: _edged_shards(shape, chunks))
+    )
+
+
+def _edges(size: int, unit: int = 1) -> st.SearchStrategy[list[int]]:
+    """Sizes of multiples of `unit` that add up to `size`, which is one."""
+    cuts = st.sets(st.integers(1, size // unit - 1)) if size > unit else st.just(set())
+    return cuts.map(lambda cuts: [int(edge) * unit for edge in np.diff([0, *sorted(cuts), size // unit])])
+
+
+def _edged_shards(shape: tuple[int, ...], chunks: tuple[int, ...]) -> st.SearchStrategy[dict[str, Any]]:
+    shards = [
+        st.just(chunk * 2) if size % chunk else _edges(size, chunk)
+        for size, chunk in zip(shape, chunks, strict=True)
+    ]
+    return st.tuples(*shards).map(lambda shards: {"chunks": chunks, "shards": shards})
 
 
 def dtypes() -> st.SearchStrategy[np.dtype[Any]]:
