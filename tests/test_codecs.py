@@ -21,6 +21,7 @@ from fastzarr.codecs import (
     ZstdCodec,
     registry,
 )
+from fastzarr.codecs import numcodecs as ours
 from fastzarr.codecs.base import ChunkSpec
 from fastzarr.errors import MetadataError
 from fastzarr.testing.codec_contract import CodecContract
@@ -64,6 +65,61 @@ class TestLZ4(CodecContract):
 class TestCrc32c(CodecContract):
     def make(self) -> Any:
         return Crc32cCodec()
+
+
+class TestNumcodecsBlosc(CodecContract):
+    def make(self) -> Any:
+        return ours.Blosc(cname="zstd", clevel=3, shuffle=-1)
+
+
+class TestNumcodecsZstd(CodecContract):
+    def make(self) -> Any:
+        return ours.Zstd(level=2, checksum=True)
+
+
+class TestNumcodecsGZip(CodecContract):
+    def make(self) -> Any:
+        return ours.GZip(level=3)
+
+
+class TestBZ2(CodecContract):
+    def make(self) -> Any:
+        return ours.BZ2(level=9)
+
+
+class TestLZMA(CodecContract):
+    def make(self) -> Any:
+        return ours.LZMA(preset=0, check_=4)
+
+
+class TestShuffle(CodecContract):
+    def make(self) -> Any:
+        return ours.Shuffle(elementsize=4)
+
+
+class TestCRC32(CodecContract):
+    def make(self) -> Any:
+        return ours.CRC32(location="end")
+
+
+class TestNumcodecsCRC32C(CodecContract):
+    def make(self) -> Any:
+        return ours.CRC32C(location="start")
+
+
+class TestAdler32(CodecContract):
+    def make(self) -> Any:
+        return ours.Adler32()
+
+
+class TestFletcher32(CodecContract):
+    def make(self) -> Any:
+        return ours.Fletcher32()
+
+
+class TestJenkinsLookup3(CodecContract):
+    def make(self) -> Any:
+        return ours.JenkinsLookup3(initval=1353, prefix=(1, 2, 3))
 
 
 def test_every_bytes_codec_is_held_to_the_contract() -> None:

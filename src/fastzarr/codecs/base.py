@@ -29,6 +29,8 @@ class ChunkSpec:
     """NumPy dtype of the elements."""
     fill_value: Any
     """The element that a missing chunk reads as."""
+    validate_checksums: bool = True
+    """Whether codecs that only add a checksum compare it when reading."""
 
 
 class Codec(Protocol):

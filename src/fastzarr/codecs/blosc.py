@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, Self
+from enum import StrEnum
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
 
 from fastzarr.codecs.base import Buffer, ChunkSpec, CodecBase, Kind, is_integer
 from fastzarr.errors import CodecError
@@ -15,6 +18,25 @@ from fastzarr.errors import CodecError
 _CNAMES = ("blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd")
 _SHUFFLES = {"noshuffle": 0, "shuffle": 1, "bitshuffle": 2}
 _HEADER = struct.Struct("<4BIII")
+
+
+class BloscCname(StrEnum):
+    """Compressors inside Blosc, by zarr-python's names."""
+
+    blosclz = "blosclz"
+    lz4 = "lz4"
+    lz4hc = "lz4hc"
+    snappy = "snappy"
+    zlib = "zlib"
+    zstd = "zstd"
+
+
+class BloscShuffle(StrEnum):
+    """Shuffles of Blosc, by zarr-python's names."""
+
+    noshuffle = "noshuffle"
+    shuffle = "shuffle"
+    bitshuffle = "bitshuffle"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +59,9 @@ class BloscCodec(CodecBase):
     """Bytes of a block; 0 lets Blosc choose."""
 
     def __post_init__(self) -> None:
+        for member in ("cname", "shuffle"):
+            if isinstance(getattr(self, member), StrEnum):
+                object.__setattr__(self, member, getattr(self, member).value)
         self.check("cname", self.cname in _CNAMES, f"one of {', '.join(_CNAMES)}")
         self.check("clevel", is_integer(self.clevel, 0, 9), "an integer from 0 to 9")
         self.check(
@@ -49,7 +74,7 @@ class BloscCodec(CodecBase):
 
     def resolve(self, spec: ChunkSpec) -> Self:
         """The codec with typesize and shuffle taken from the data type where they are open."""
-        itemsize = spec.dtype.itemsize
+        itemsize = itemsize_of(spec.dtype)
         shuffle = self.shuffle or ("bitshuffle" if itemsize == 1 else "shuffle")
         return replace(super().resolve(spec), typesize=self.typesize or itemsize, shuffle=shuffle)
 
@@ -79,3 +104,9 @@ class BloscCodec(CodecBase):
             return blosc.decompress(data, out)  # type: ignore[no-any-return]
         except RuntimeError as error:
             raise CodecError(str(error)) from error
+
+
+def itemsize_of(dtype: np.dtype[Any]) -> int:
+    """Bytes of a stored element where it has a fixed size a shuffle can use, else 1."""
+    fixed = not dtype.hasobject and dtype.kind != "T" and dtype.itemsize <= 255
+    return dtype.itemsize if fixed and dtype.itemsize else 1

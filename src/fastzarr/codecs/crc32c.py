@@ -5,10 +5,10 @@ Source: Zarr v3 codecs specification, "crc32c".
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
 
-from fastzarr.codecs.base import Buffer, CodecBase, Kind
+from fastzarr.codecs.base import Buffer, ChunkSpec, CodecBase, Kind
 from fastzarr.errors import CodecError
 
 
@@ -20,17 +20,28 @@ class Crc32cCodec(CodecBase):
     kind: ClassVar[Kind] = "bytes_bytes"
     _libraries = ("crc32c",)
 
+    validate: bool = field(default=True, init=False, repr=False, compare=False)
+    """Whether reading compares; of a resolved codec, from the array's configuration."""
+
+    def resolve(self, spec: ChunkSpec) -> Self:
+        """The codec that compares, or doesn't."""
+        resolved = replace(super().resolve(spec))
+        object.__setattr__(resolved, "validate", spec.validate_checksums)
+        return resolved
+
     def encode(self, data: Buffer) -> Buffer:
         """Data and checksum."""
         return b"".join((data, _checksum(data)))
 
     def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
-        """The data before a checksum that fits."""
+        """The data before a checksum that fits, or before any where it is not to be compared."""
         if len(data) < 4:
             raise CodecError(f"got {len(data)} bytes, expected data and a CRC32C of 4 bytes")
         body = memoryview(data)[:-4]
         if out is not None and len(body) != len(out):
             raise CodecError(f"got {len(body)} bytes before the CRC32C, expected {len(out)}")
+        if not self.validate:
+            return body
         found = bytes(memoryview(data)[-4:])
         expected = _checksum(body)
         if found != expected:

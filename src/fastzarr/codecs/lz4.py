@@ -10,6 +10,7 @@ from fastzarr.codecs.base import Buffer, CodecBase, Kind, is_integer
 from fastzarr.errors import CodecError
 
 _SIZE = struct.Struct("<i")
+_EMPTY_BLOCK = b"\0"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +43,8 @@ class LZ4Codec(CodecBase):
         if nbytes < 0 or (out is not None and nbytes != len(out)):
             expected = "0 or more" if out is None else len(out)
             raise CodecError(f"the LZ4 header tells of {nbytes} decoded bytes, expected {expected}")
+        if nbytes == 0 and data[_SIZE.size :] == _EMPTY_BLOCK:
+            return b""  # numcodecs takes it for an error.
         try:
             return lz4.decompress(data, out)  # type: ignore[no-any-return]
         except (RuntimeError, ValueError) as error:

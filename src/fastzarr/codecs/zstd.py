@@ -4,7 +4,8 @@ Source: zarr-extensions registry, "zstd"; frames: RFC 8878, section 3.1.1.
 
 Two bindings serve, each where it is the faster one: `zstandard` keeps its contexts, which tells for small
 chunks (1.25 × at 64 KiB), and decodes into given memory 1.05 to 1.1 × as fast; numcodecs compresses large
-chunks 1.04 to 1.08 × as fast, and decodes whatever is not one plain frame.
+chunks 1.04 to 1.08 × as fast. What is not one plain frame is decoded frame by frame: numcodecs 0.16 never
+returns from frames with a size that are followed by one without.
 """
 
 from __future__ import annotations
@@ -18,8 +19,12 @@ from fastzarr.errors import CodecError
 
 _LARGE = 1 << 20
 """Bytes from which numcodecs compresses faster."""
-_UNKNOWN = -1
-"""What `zstandard` tells of a frame without content size."""
+_HEADER_BYTES = 18
+"""The longest header of a frame."""
+_BLOCK_BYTES = 1 << 17
+"""The most that a block holds."""
+_SKIPPABLE = 0x184D2A5
+"""First 28 bits of the magic number of a frame that holds no content."""
 
 
 class _Contexts(threading.local):
@@ -79,21 +84,29 @@ class ZstdCodec(CodecBase):
 
 def _decode(data: Buffer, out: memoryview | None) -> Buffer:
     import zstandard
-    from numcodecs import zstd
 
+    if _contexts.decompressor is None:
+        _contexts.decompressor = zstandard.ZstdDecompressor()
     if out is not None and _is_one_frame(data, len(out)):
-        if _contexts.decompressor is None:
-            _contexts.decompressor = zstandard.ZstdDecompressor()
         decoded: int = _contexts.decompressor.stream_reader(data).readinto(out)
         return out if decoded == len(out) else out[:decoded]
-    if out is not None:
-        first = zstandard.frame_content_size(data)
-        if first == _UNKNOWN:
-            return zstd.decompress(data, out)  # type: ignore[no-any-return]
-        if first > len(out):
-            raise ValueError(f"the frame's header tells of {first} bytes, expected {len(out)}")
-    # Into memory of their own: numcodecs doesn't tell when frames with sizes fill only a part of `out`.
-    return zstd.decompress(data)  # type: ignore[no-any-return]
+    return _decode_frames(memoryview(data), None if out is None else len(out))
+
+
+def _decode_frames(data: memoryview, size: int | None) -> bytes:
+    """Content of any whole frames, of which some may not tell their size, or be empty or skippable."""
+    parts: list[bytes] = []
+    at = 0
+    while at < len(data) or not at:
+        end, most = _frame_end(data, at)
+        if end > len(data):
+            raise ValueError("the frame is truncated")
+        if most is not None:
+            limit = most if size is None else min(most, size - sum(map(len, parts)))
+            # One byte more, so that a frame which holds too much is told from one that fits.
+            parts.append(_contexts.decompressor.stream_reader(data[at:end]).read(limit + 1))
+        at = end
+    return b"".join(parts)
 
 
 def _is_one_frame(data: Buffer, size: int) -> bool:
@@ -103,14 +116,28 @@ def _is_one_frame(data: Buffer, size: int) -> bool:
     """
     import zstandard
 
-    parameters = zstandard.get_frame_parameters(data)
-    if parameters.content_size != size:
-        return False
-    at = zstandard.frame_header_size(data)
+    return zstandard.frame_content_size(data) == size and _frame_end(data, 0)[0] == len(data)
+
+
+def _frame_end(data: Buffer, at: int) -> tuple[int, int | None]:
+    """Where the frame at `at` ends, and the most it can hold (None for a skippable one).
+
+    Blocks are walked by their headers; the end of a truncated frame is beyond the data.
+    """
+    import zstandard
+
+    start = memoryview(data)[at : at + _HEADER_BYTES]
+    if len(start) >= 8 and int.from_bytes(start[:4], "little") >> 4 == _SKIPPABLE:
+        return at + 8 + int.from_bytes(start[4:8], "little"), None
+    parameters = zstandard.get_frame_parameters(start)
+    at += zstandard.frame_header_size(start)
+    blocks = 0
     last = False
     while not last and at + 3 <= len(data):
         block = data[at] | data[at + 1] << 8 | data[at + 2] << 16
         last = bool(block & 1)
         repeated = block >> 1 & 3 == 1
         at += 3 + (1 if repeated else block >> 3)
-    return last and at + 4 * parameters.has_checksum == len(data)
+        blocks += 1
+    end = at + 4 * parameters.has_checksum if last else len(data) + 1
+    return end, blocks * _BLOCK_BYTES

@@ -16,19 +16,47 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec
+from fastzarr.codecs.base import ArrayBytesCodec, Buffer, BytesBytesCodec, ChunkSpec, Kind, ShapedCodec
+from fastzarr.codecs.lz4 import LZ4Codec
+from fastzarr.codecs.numcodecs.checksums import CRC32, CRC32C, Adler32, Fletcher32, JenkinsLookup3
+from fastzarr.codecs.numcodecs.compressors import BZ2, LZMA, Blosc, GZip, Zstd
+from fastzarr.codecs.numcodecs.objects import JSON2, MsgPack2, VLenArray
+from fastzarr.codecs.numcodecs.shuffle import Shuffle
+from fastzarr.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
+from fastzarr.codecs.zlib import ZlibCodec
 from fastzarr.errors import CodecError, MetadataError, UnknownCodecError
 
 REFUSED = {
     "pickle": "it would execute what is stored; write the array anew with vlen-utf8, json2 or msgpack2"
 }
 """Ids of numcodecs' codecs that are not taken, and why."""
+
+
+_BYTES: dict[str, Any] = {
+    codec.name.removeprefix("numcodecs."): codec
+    for codec in (
+        *(Blosc, Zstd, GZip, ZlibCodec, LZ4Codec, BZ2, LZMA),
+        *(Shuffle, CRC32, CRC32C, Adler32, Fletcher32, JenkinsLookup3),
+    )
+}
+"""Codecs of bytes that fastzarr has itself, by their v2 ids."""
+
+_OBJECTS: dict[str, Any] = {
+    codec.name.removeprefix("numcodecs."): codec
+    for codec in (VLenUTF8Codec, VLenBytesCodec, VLenArray, JSON2, MsgPack2)
+}
+"""Codecs of objects, likewise."""
+
+_DEFAULTS = {"shuffle": {"elementsize": 4}}
+"""What v2 takes for members that are left out, where v3 takes something else."""
+
+_BYTE = ChunkSpec(shape=(), dtype=np.dtype(np.uint8), fill_value=np.uint8(0))
 
 
 class Stage(Protocol):
@@ -82,9 +110,9 @@ class FiltersCodec(ShapedCodec):
         configurations = [*self.filters, *([] if self.compressor is None else [self.compressor])]
         stages: list[Stage] = []
         errors: list[MetadataError] = []
-        for configuration in configurations:
+        for at, configuration in enumerate(configurations):
             try:
-                stages.append(_stage(dict(configuration)))
+                stages.append(_stage(dict(configuration), spec, first=at == 0, order=self.order))
             except MetadataError as error:
                 errors.append(error)
         if errors:
@@ -165,11 +193,63 @@ class _Numcodec:
             return self.codec.decode(value)
 
 
-def _stage(configuration: dict[str, Any]) -> Stage:
+@dataclass(frozen=True)
+class _Bytes:
+    """A bytes→bytes codec of fastzarr."""
+
+    codec: BytesBytesCodec
+
+    def __str__(self) -> str:
+        return self.codec.name
+
+    def encode(self, value: Any) -> Any:
+        codec = self.codec
+        if isinstance(codec, Blosc) and codec.typesize is None:
+            codec = replace(codec, typesize=getattr(value, "itemsize", 1))
+        return codec.encode(flat_bytes(value))
+
+    def decode(self, value: Any) -> Any:
+        return self.codec.decode(flat_bytes(value), None)
+
+
+@dataclass(frozen=True)
+class _Objects:
+    """An array→bytes codec of fastzarr, for the chunk itself."""
+
+    codec: ArrayBytesCodec
+    order: Literal["C", "F"]
+
+    def __str__(self) -> str:
+        return self.codec.name
+
+    def encode(self, value: Any) -> Any:
+        return self.codec.encode_array(self._in_order(value))
+
+    def decode(self, value: Any) -> Any:
+        decoded = self.codec.decode_array(flat_bytes(value))
+        return decoded if self._knows_shape else decoded.reshape(-1)
+
+    def _in_order(self, value: NDArray[Any]) -> NDArray[Any]:
+        return value if self._knows_shape else value.reshape(-1, order=self.order)
+
+    @property
+    def _knows_shape(self) -> bool:
+        return isinstance(self.codec, JSON2 | MsgPack2)
+
+
+def _stage(configuration: dict[str, Any], spec: ChunkSpec, *, first: bool, order: Literal["C", "F"]) -> Stage:
     identifier = configuration["id"]
     where = f"codec {identifier!r}"
     if identifier in REFUSED:
         raise UnknownCodecError(where, [f"not supported: {REFUSED[identifier]}"])
+    configuration = {**_DEFAULTS.get(identifier, {}), **configuration}
+    members = {member: value for member, value in configuration.items() if member != "id"}
+    if identifier in _BYTES:
+        codec: Any = _BYTES[identifier].from_config(members)
+        loaded = codec.resolve(replace(_BYTE, validate_checksums=spec.validate_checksums))
+        return _Bytes(codec if identifier == "blosc" else loaded)
+    if first and identifier in _OBJECTS:
+        return _Objects(_OBJECTS[identifier].from_config(members).resolve(spec), order)
     return _Numcodec(numcodec(configuration))
 
 
