@@ -6,7 +6,9 @@ import shutil
 import pytest
 
 from fastzarr.bench.compat import cases, causes, results, runner, tally
-from fastzarr.bench.compat.implementations import SOURCES
+from fastzarr.bench.compat.backends.registry import BACKENDS
+from fastzarr.bench.compat.implementations import SOURCES, Source
+from fastzarr.bench.compat.program import TRY_ALL
 
 NOT_HERE = {"Zarr.jl", "Zarrs.jl"} if shutil.which("julia") is None else set[str]()
 """Implementations that no package installs."""
@@ -78,3 +80,31 @@ def test_minus_zero_of_nczarr_keeps_its_sign(matrix: results.Matrix) -> None:
     )}  # fmt: skip
     assert found["fastzarr"] == "pass"
     assert found["nczarr"] == "value_mismatch"
+
+
+def trying_all(name: str) -> Source:
+    command = SOURCES[name].command
+    return Source(name=name, shown=(name,), command=lambda: (*command(), TRY_ALL))
+
+
+@pytest.mark.parametrize("role", ["write", "read"])
+def test_what_is_called_unsupported_does_not_work(
+    role: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    others = [name for name in BACKENDS if name != "fastzarr"]
+    plan = runner.Plan(
+        sources=tuple(trying_all(name) for name in BACKENDS),
+        writers=tuple(others) if role == "write" else ("fastzarr",),
+        readers=tuple(others) if role == "read" else ("fastzarr",),
+        cases=(*cases.cases((2, 3), ("zstd",)), *cases.cases((2, 3), ("zlib", "gzip"), quick=True)),
+        directory=tmp_path_factory.mktemp("compat"),
+        arguments={},
+    )
+    wrong = set()
+    for cell in runner.run(plan).cells():
+        name = cell.writer if role == "write" else cell.reader
+        reason = BACKENDS[name].unsupported(role, cell.case)
+        if reason is not None and cell.status == "pass":
+            wrong.add(reason)
+    # It stores the fill value 0, and every element beside it.
+    assert wrong == ({"acquire-zarr has no fill value but 0"} if role == "write" else set())

@@ -1,17 +1,20 @@
 """Who can take part, and the program that speaks for each."""
 
+import contextlib
 import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from fastzarr.bench.compat.backends.registry import BACKENDS
 from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench.results import write_whole
 
 PROGRAMS = Path(__file__).parent / "programs"
 INSTALL_SECONDS = 300
@@ -60,25 +63,31 @@ def zarrita_command() -> tuple[str, ...]:
     if not (directory / "node_modules" / "zarrita").is_dir():
         _npm_install(directory)
     program = directory / "zarrita.mjs"
-    shutil.copyfile(PROGRAMS / program.name, program)
+    write_whole(program, (PROGRAMS / program.name).read_text(encoding="utf-8"))
     return (node, str(program))
 
 
 def _npm_install(directory: Path) -> None:
+    """Install into `directory`, whole or not at all, whoever else does the same."""
     npm = _interpreter("npm")
-    directory.mkdir(parents=True, exist_ok=True)
-    for name in ("package.json", "package-lock.json"):
-        shutil.copyfile(PROGRAMS / name, directory / name)
-    command = (npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(directory))
-    try:
-        subprocess.run(
-            command, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS, cwd=directory
-        )
-    except subprocess.TimeoutExpired as error:
-        raise NotAvailableError(f"{shlex.join(command)} took more than {INSTALL_SECONDS} s") from error
-    except subprocess.CalledProcessError as error:
-        said = (error.stderr.strip().splitlines() or ["nothing"])[0]
-        raise NotAvailableError(f"{shlex.join(command)} failed and said: {said}") from error
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory.parent) as temporary:
+        made = Path(temporary) / directory.name
+        made.mkdir()
+        for name in ("package.json", "package-lock.json"):
+            shutil.copyfile(PROGRAMS / name, made / name)
+        command = (npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+        try:
+            subprocess.run(
+                command, check=True, capture_output=True, text=True, timeout=INSTALL_SECONDS, cwd=made
+            )
+        except subprocess.TimeoutExpired as error:
+            raise NotAvailableError(f"{shlex.join(command)} took more than {INSTALL_SECONDS} s") from error
+        except subprocess.CalledProcessError as error:
+            said = (error.stderr.strip().splitlines() or ["nothing"])[0]
+            raise NotAvailableError(f"{shlex.join(command)} failed and said: {said}") from error
+        with contextlib.suppress(OSError):  # another process was first
+            made.rename(directory)
 
 
 SOURCES: dict[str, Source] = {
