@@ -7,6 +7,7 @@ Nothing outside the root is read or written, also where a link leads there.
 from __future__ import annotations
 
 import contextlib
+import io
 import itertools
 import os
 import stat
@@ -15,7 +16,8 @@ from typing import Literal, Self, get_args
 
 from fastzarr.errors import KeyNameError
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable
+from fastzarr.stores.base import Buffer, RangeReader, check_key, check_prefix, check_writable
+from fastzarr.stores.memory import MemoryStore
 
 Durability = Literal["none", "files", "full"]
 
@@ -28,6 +30,7 @@ _OPEN_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 _OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 """A directory is no object, and there is none below a file."""
+_NOTHING = MemoryStore({}, read_only=True)
 _BEYOND = bytearray(1)
 """Where a read into given memory puts the byte that would be too many, so that one call tells."""
 _DESCRIPTORS = "/proc/self/fd/" if os.path.isdir("/proc/self/fd") else None
@@ -41,6 +44,7 @@ class LocalStore:
     """
 
     range_gap = 1 << 15
+    concurrency = 1
 
     def __init__(
         self, root: str | os.PathLike[str], *, read_only: bool = False, durability: Durability = "none"
@@ -141,10 +145,24 @@ class LocalStore:
             for opened in files:
                 os.close(opened)
 
-    def snapshot(self, key: str) -> _Snapshot:
+    def snapshot(self, key: str) -> contextlib.AbstractContextManager[RangeReader]:
         """What is under `key` now, for several reads: the open file, also when another takes its place."""
-        check_key(key)
-        return _Snapshot(self, key)
+        path = self._path(key)
+        files: list[int] = []
+        try:
+            file = _open(path, _OPEN_READ, files)
+            self._require_inside(file, key, path)
+            status = os.fstat(file)
+            if stat.S_ISDIR(status.st_mode):
+                return contextlib.nullcontext(_NOTHING)
+            [snapshot] = map(_Snapshot, map(files.pop, (0,)))  # in one step, as opening is
+            snapshot.path, snapshot.size = path, status.st_size
+            return snapshot
+        except _ABSENT:
+            return contextlib.nullcontext(_NOTHING)
+        finally:
+            for opened in files:
+                os.close(opened)
 
     def set(self, key: str, data: Buffer) -> None:
         """Write the file beside its place, then rename it there."""
@@ -314,43 +332,19 @@ class LocalStore:
         self._known[directory] = made
 
 
-class _Snapshot:
-    """One file, opened by the first read and closed at the end of the `with` block."""
+class _Snapshot(io.FileIO):
+    """One open file. Its `with` block ends in C, where no interrupt can keep it from being closed."""
 
     range_gap = LocalStore.range_gap
-
-    def __init__(self, store: LocalStore, key: str) -> None:
-        self._store = store
-        self._key = key
-        self._files: list[int] = []
-        self._size = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._files:
-            any(map(os.close, map(self._files.pop, (0,))))  # in one step, as opening is
-
-    def __del__(self) -> None:
-        self.__exit__()  # where an interrupt came before the first line of `__exit__`
+    path: str
+    size: int
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
-        """As of the store; `key` is the snapshot's. The first call is made before other threads call."""
-        path = self._store._path(key)
+        """As of the store."""
         try:
-            if not self._files:
-                file = _open(path, _OPEN_READ, self._files)
-                self._store._require_inside(file, key, path)
-                self._size = os.fstat(file).st_size
-            return _read_at(self._files[0], *clip(self._size, start, length))
-        except _ABSENT:
-            return None
+            return _read_at(self.fileno(), *clip(self.size, start, length))
         except OSError as error:
-            error.filename = error.filename or path
-            raise
-        except KeyNameError:
-            self.__exit__()
+            error.filename = self.path
             raise
 
 
