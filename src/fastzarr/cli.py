@@ -274,21 +274,22 @@ def compat(
     as_json: bool,
 ) -> None:
     """Write with every library, read with every library, and compare by bits."""
+    zarr_format = zarr_format or compat_cases.FORMATS
+    codecs = codecs or (compat_settings.QUICK_CODECS if quick else compat_cases.CODECS)
     try:
         sources = compat_settings.sources(given)
         writing, reading = (
             compat_settings.names(flag, text, sources)
             for flag, text in (("--writers", writers), ("--readers", readers))
         )
+        chosen = compat_cases.cases(zarr_format, codecs, quick=quick)
     except BenchmarkError as error:
         raise click.UsageError(str(error)) from error
-    zarr_format = zarr_format or compat_cases.FORMATS
-    codecs = codecs or (compat_settings.QUICK_CODECS if quick else compat_cases.CODECS)
     plan = compat_runner.Plan(
         sources=tuple(source for source in sources if source.name in {*writing, *reading}),
         writers=writing,
         readers=reading,
-        cases=compat_cases.cases(zarr_format, codecs, quick=quick),
+        cases=chosen,
         directory=directory,
         timeout=timeout,
         arguments={
@@ -304,7 +305,12 @@ def compat(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     console = Console(stderr=True)
     with console.status("starts", spinner="dots") as status:
-        matrix = compat_runner.run(plan, lambda p: status.update(f"{100 * p.done // p.total} %  {p.turn}"))
+        try:
+            matrix = compat_runner.run(
+                plan, lambda p: status.update(f"{100 * p.done // p.total} %  {p.turn}")
+            )
+        except BenchmarkError as error:
+            raise click.UsageError(str(error)) from error
     saved = out / "compat.json"
     compat_results.save(matrix, saved)
     _show_matrix(matrix, saved, out, as_json=as_json)

@@ -316,6 +316,9 @@ def test_command_takes_programs_of_others(tmp_path: Path) -> None:
         (("--codecs", "lz4"), "--codecs: got 'lz4', expected names of none, zstd, blosc, zlib, gzip"),
         (("--backend", "mine"), "--backend: got 'mine', expected NAME=COMMAND"),
         (("--backend", "gdal=x"), "--backend: got the name 'gdal', which is taken"),
+        (("--zarr-format", "2", "--codecs", "gzip"), "--codecs: got gzip for Zarr v2; zlib is of v2 only"),
+        (("--writers", "gdal", "--readers", "fastzarr"), "--writers: got gdal, expected one that writes"),
+        (("--writers", "fastzarr", "--readers", "acquire-zarr"), "acquire-zarr, expected one that reads"),
     ],
 )
 def test_command_names_what_it_does_not_take(arguments: tuple[str, ...], problem: str) -> None:

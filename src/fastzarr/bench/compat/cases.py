@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fastzarr.bench.errors import BenchmarkError
+
 CodecName = Literal["none", "zstd", "blosc", "zlib", "gzip"]
 Layout = Literal["even", "edge", "missing", "zeros"]
 """`even`: whole chunks only; `edge`: chunks that reach beyond the shape; `missing`: half the chunks never
@@ -87,7 +89,10 @@ def from_json(given: dict[str, Any]) -> Case:
 
 
 def cases(formats: Sequence[int], codecs: Iterable[str], *, quick: bool = False) -> tuple[Case, ...]:
-    """Every case of the formats and codecs; `quick` is few data types, all layouts."""
+    """Every case of the formats and codecs; `quick` is few data types, all layouts.
+
+    Raises BenchmarkError where no format has any of the codecs.
+    """
     chosen = set(codecs)
     found = []
     for zarr_format in formats:
@@ -99,6 +104,9 @@ def cases(formats: Sequence[int], codecs: Iterable[str], *, quick: bool = False)
                     _case(zarr_format, codec, sharded, data_type, layout)
                     for data_type, layout in _contents(quick)
                 ]
+    if not found:
+        given, of = ", ".join(sorted(chosen)), ", ".join(f"v{zarr_format}" for zarr_format in formats)
+        raise BenchmarkError(f"--codecs: got {given} for Zarr {of}; zlib is of v2 only, gzip of v3 only")
     return tuple(found)
 
 

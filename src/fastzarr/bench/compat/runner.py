@@ -15,6 +15,7 @@ from fastzarr.bench.compat.cases import Case
 from fastzarr.bench.compat.implementations import NotAvailableError, Source
 from fastzarr.bench.compat.protocol import Program
 from fastzarr.bench.compat.results import SCHEMA_VERSION, WORKLOAD, Implementation, Matrix, Row
+from fastzarr.bench.errors import BenchmarkError
 
 TIMEOUT = 60.0
 """Seconds a program has for one answer; the first includes its start."""
@@ -67,12 +68,19 @@ class _Party:
 
 
 def run(plan: Plan, report: Report = lambda progress: None) -> Matrix:
-    """Run `plan` and return its matrix; what it wrote is removed."""
+    """Run `plan` and return its matrix; what it wrote is removed.
+
+    Raises BenchmarkError where nobody writes, or nobody reads.
+    """
     created = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
     machine = host.describe(plan.directory)
     parties = [_describe(source, plan) for source in plan.sources]
     writers = [party for party in parties if party.record.writes]
     readers = [party for party in parties if party.record.reads]
+    for flag, names, found in (("--writers", plan.writers, writers), ("--readers", plan.readers, readers)):
+        if not found:
+            does = "writes" if flag == "--writers" else "reads"
+            raise BenchmarkError(f"{flag}: got {', '.join(names)}, expected one that {does}")
     total = (len(writers) + len(writers) * len(readers)) * len(plan.cases)
     done = 0
 
