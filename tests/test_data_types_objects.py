@@ -23,7 +23,7 @@ def objects_of(values: list[Any]) -> NDArray[Any]:
 FILTERS: list[tuple[list[Any], list[Any]]] = [
     ([numcodecs.VLenArray("<i4")], [np.array([1, 2]), np.array([3]), np.array([], "i4")]),
     ([numcodecs.JSON()], [[1, 2], {"a": None}, "x"]),
-    ([numcodecs.VLenBytes(), numcodecs.Zlib()], [b"a", b"", b"\xff\0"]),
+    ([numcodecs.VLenBytes(), numcodecs.Adler32()], [b"a", b"", b"\xff\0"]),
     ([numcodecs.VLenUTF8(), numcodecs.CRC32()], ["a", "", "é𐍈"]),
     ([numcodecs.Categorize(["a", "b"], object)], ["a", "b", "a"]),
 ]

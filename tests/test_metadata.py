@@ -170,7 +170,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
         r"dtype: got '\|O' without a filter that says what is stored, expected one of vlen-utf8",
     ),
     (v2(dtype="<M8[foo]"), r"dtype: got '<M8\[foo\]', expected a NumPy typestr"),
-    (v2(dtype=[["a", "i4"]]), r"dtype: got 'i4', expected a NumPy typestr"),
+    (v2(dtype=[["a", "i4"]]), r"fields of the data type: field 0: got 'i4', expected a NumPy typestr"),
     (v2(fill_value=1.5), r"fill_value: got 1.5, expected an integer from -32768 to 32767"),
     (v2(fill_value="0x7fc00000", dtype="<f4"), r"fill_value: got '0x7fc00000', expected a number, \"NaN\", "),
     (v2(order="A"), r"order: got 'A', expected 'C' or 'F'"),
@@ -328,7 +328,8 @@ def test_invalid_json_is_refused_with_the_key(key: str, data: bytes, text: str) 
 )
 def test_unknown_codecs_are_refused_when_opened(document: dict[str, Any], name: str) -> None:
     with pytest.raises(
-        UnknownCodecError, match=rf"got unknown codec '{name}', expected one of .*zstd"
+        UnknownCodecError,
+        match=rf"(got unknown )?codec '{name}'(, expected one of .*zstd|: is not in numcodecs)",
     ) as caught:
         opened(document)
     assert caught.value.kind == "unknown-codec"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -62,7 +62,7 @@ def from_v2(dtype: object, codecs: object = None) -> DataType:
     `codecs`: the array's filters and compressor, which tell what `|O` holds.
     """
     if isinstance(dtype, list):
-        return Struct.of(tuple(_field(field, place) for place, field in enumerate(dtype)))
+        return Struct.of(_all(_field, enumerate(dtype)))
     if isinstance(dtype, str) and dtype in ml.NAMES:
         return ml.find(dtype)
     if isinstance(dtype, str) and _TYPESTR.fullmatch(dtype):
@@ -136,7 +136,7 @@ def _with_configuration(name: str, configuration: object) -> DataType | None:
             raise MetadataError(
                 f"configuration of data type {name!r}", [f"got {configuration!r}, expected a list of fields"]
             )
-        return Struct.of(tuple(_v3_field(field) for field in fields))
+        return Struct.of(_all(_v3_field, enumerate(fields)))
     if name not in _FIXED:
         return None
     kind, unit, family = _FIXED[name]
@@ -209,10 +209,23 @@ def _objects(codecs: object) -> DataType:
     )
 
 
-def _field(field: object, place: int) -> Field:
+def _all(parse: Callable[[int, object], Field], fields: Iterable[tuple[int, object]]) -> tuple[Field, ...]:
+    """All fields, or `MetadataError` with what is wrong with each."""
+    parsed, problems = [], []
+    for place, field in fields:
+        try:
+            parsed.append(parse(place, field))
+        except MetadataError as error:
+            problems += [f"field {place}: {problem}" for problem in error.problems]
+    if problems:
+        raise MetadataError("fields of the data type", problems)
+    return tuple(parsed)
+
+
+def _field(place: int, field: object) -> Field:
     """Field of a v2 list: name, dtype and, for a subarray, shape."""
     if not isinstance(field, list) or len(field) not in (2, 3) or not isinstance(field[0], str):
-        raise MetadataError("dtype", [f"got field {field!r}, expected a name, a dtype and perhaps a shape"])
+        raise MetadataError("dtype", [f"got {field!r}, expected a name, a dtype and perhaps a shape"])
     name, dtype, *rest = field
     shape = rest[0] if rest else []
     sizes = [shape] if isinstance(shape, int) else shape
@@ -223,7 +236,7 @@ def _field(field: object, place: int) -> Field:
     return Field(name=name or f"f{place}", data_type=from_v2(dtype), shape=tuple(sizes))
 
 
-def _v3_field(field: object) -> Field:
+def _v3_field(place: int, field: object) -> Field:
     """Field of `struct`, or of `structured` as zarr-python before 3.3 wrote it."""
     if isinstance(field, dict) and field.keys() == {"name", "data_type"}:
         name, data_type = field["name"], field["data_type"]

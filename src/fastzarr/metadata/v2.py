@@ -30,12 +30,10 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _OBJECT_CODECS = ("vlen-utf8", "vlen-bytes", "vlen-array", "json2", "msgpack2", "pickle")
 """Ids of codecs that encode objects."""
 
+_COMPRESSORS = ("blosc", "zstd", "gzip", "zlib", "lz4", "bz2", "lzma")
+"""Compressors of plain bytes, which are codecs of their own; others may want the array (pcodec, zfpy)."""
+
 _SHUFFLES = {0: "noshuffle", 1: "shuffle", 2: "bitshuffle"}
-
-
-def group_document() -> dict[str, Any]:
-    """Document of a group, as zarr-python writes it."""
-    return {"zarr_format": 2}
 
 
 def create_document(
@@ -150,7 +148,8 @@ def _codec_chain(
     """The chain of v3 that stores the same bytes."""
     dtype = data_type.dtype
     serializer = "bytes" if not filters else filters[0]["id"] if len(filters) == 1 else None
-    if serializer not in ("bytes", "vlen-utf8", "vlen-bytes"):
+    takes_bytes = compressor is None or compressor["id"] in _COMPRESSORS
+    if serializer not in ("bytes", "vlen-utf8", "vlen-bytes") or not takes_bytes:
         configuration = {"filters": filters, "compressor": compressor, "order": order}
         return (CodecConfig(name="numcodecs.filters", configuration=configuration),)
     chain = []
