@@ -243,6 +243,7 @@ def test_a_failure_is_known_only_where_a_cause_claims_it(matrix: results.Matrix)
     assert view.pair("nothing", "cannot").total.mark == "unsupported"
     assert dict(view.absent) == {"not available": "the moon is wrong"}
     assert failing(matrix, "nothing", "crashes").cause is None
+    assert failing(matrix, "nothing", "crashes").read_rightly_by == ("nothing",)
     assert view.unexplained == view.failures
 
     renamed = [

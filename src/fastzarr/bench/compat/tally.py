@@ -92,6 +92,8 @@ class Failure:
     """Of the first cell."""
     cells: int
     """How many cells."""
+    read_rightly_by: tuple[str, ...]
+    """Readers that got every one of these arrays that they support, and so speak against the others."""
 
     @property
     def who(self) -> str:
@@ -166,17 +168,21 @@ def _pair(writer: str, reader: str, cells: Sequence[Cell], columns: Sequence[Col
 def _failures(cells: Iterable[Cell]) -> list[Failure]:
     """Failures by cause, unexplained ones first, then the most cells first."""
     found: dict[tuple[object, ...], list[Cell]] = {}
-    for cell in cells:
+    kept = list(cells)
+    for cell in kept:
         if cell.status not in FAILURES:
             continue
         known = cause(cell)
         own = (cell.writer, "" if cell.status == "write_fail" else cell.reader, cell.status)
         found.setdefault((known,) if known else own, []).append(cell)
-    failures = [_failure(group) for group in found.values()]
+    by_array: dict[tuple[str, str], list[Cell]] = {}
+    for cell in kept:
+        by_array.setdefault((cell.writer, cell.case.name), []).append(cell)
+    failures = [_failure(group, by_array) for group in found.values()]
     return sorted(failures, key=lambda f: (f.cause is not None, -f.cells))
 
 
-def _failure(cells: Sequence[Cell]) -> Failure:
+def _failure(cells: Sequence[Cell], by_array: Mapping[tuple[str, str], Sequence[Cell]]) -> Failure:
     read = [cell for cell in cells if cell.status != "write_fail"]
     return Failure(
         cause=cause(cells[0]),
@@ -186,4 +192,14 @@ def _failure(cells: Sequence[Cell]) -> Failure:
         cases=tuple(dict.fromkeys(cell.case.name for cell in cells)),
         message=cells[0].message or "",
         cells=len(cells),
+        read_rightly_by=_right(cells, by_array),
     )
+
+
+def _right(failed: Sequence[Cell], by_array: Mapping[tuple[str, str], Sequence[Cell]]) -> tuple[str, ...]:
+    """Readers that passed some, and failed none, of the arrays of `failed`."""
+    arrays = dict.fromkeys((cell.writer, cell.case.name) for cell in failed)
+    cells = [cell for array in arrays for cell in by_array[array]]
+    wrong = {cell.reader for cell in cells if cell.status in FAILURES}
+    passed = dict.fromkeys(cell.reader for cell in cells if cell.status == "pass")
+    return tuple(reader for reader in passed if reader not in wrong)

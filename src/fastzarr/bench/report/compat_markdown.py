@@ -85,18 +85,19 @@ def _failures(view: Overview) -> str:
     if not view.failures:
         return "None."
     return _table(
-        ("who", "what", "whose", "arrays × readers", "thread"),
+        ("who", "what", "whose", "cells", "read rightly by", "thread"),
         (_failure(failure) for failure in view.failures),
     )
 
 
 def _failure(failure: Failure) -> Sequence[str]:
     known: Any = failure.cause
+    right = ", ".join(failure.read_rightly_by) or ("nobody" if failure.readers else "–")
     if known is None:
-        return failure.who, f"`{failure.message}`", "unexplained", str(failure.cells), "–"
+        return failure.who, f"`{failure.message}`", "unexplained", str(failure.cells), right, "–"
     threads = ", ".join(f"[{r.removeprefix(GITHUB)}]({r})" for r in known.references) or "none found"
     whose = f"{known.at_fault}, {'writing' if known.as_writer else 'reading'}"
-    return failure.who, f"**{known.title}**. {known.text}", whose, str(failure.cells), threads
+    return failure.who, f"**{known.title}**. {known.text}", whose, str(failure.cells), right, threads
 
 
 def _reasons(matrix: Matrix) -> list[str]:

@@ -117,6 +117,8 @@ def _print_failure(failure: Failure, console: Console) -> None:
     console.print(Text(head, style="red" if failure.cause else "bold red"), soft_wrap=True)
     cases = ", ".join(failure.cases[:2]) + (" …" if len(failure.cases) > 2 else "")
     lines = [f"{failure.cells} cells, {', '.join(failure.statuses)}: {cases}", failure.message]
+    if failure.readers:
+        lines.append(f"read rightly by: {', '.join(failure.read_rightly_by) or 'nobody'}")
     if failure.cause:
         lines += [f"{failure.cause.at_fault}: {failure.cause.text}", *failure.cause.references]
     for line in lines:
