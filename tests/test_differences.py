@@ -16,7 +16,7 @@ from zarr.core.buffer.cpu import Buffer
 from zarr.storage import MemoryStore
 
 import fastzarr
-from fastzarr.errors import BufferMismatchError, ChunkError, MetadataError
+from fastzarr.errors import BufferMismatchError, ChunkError, MetadataError, SelectionError
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "differences.md"
 OLDEST = zarr.__version__.startswith("3.1.")
@@ -299,3 +299,57 @@ def test_small_floats_and_integers() -> None:
     with pytest.raises((TypeError, ValueError)):
         theirs(dtype=np.dtype(ml_dtypes.float8_e5m2))
     assert ours(dtype=np.dtype(ml_dtypes.float8_e5m2)).metadata.data_type.name == "float8_e5m2"
+
+
+def test_errors_of_selections() -> None:
+    for selection in (np.s_[::0], ([0, 1], [0, 1, 2])):
+        with pytest.raises(ValueError):
+            theirs(shape=(4, 4))[selection]
+        with pytest.raises(SelectionError) as caught:
+            ours(shape=(4, 4))[selection]
+        assert isinstance(caught.value, IndexError)
+
+
+def test_negative_steps() -> None:
+    with pytest.raises(zarr.errors.NegativeStepError):
+        theirs()[::-1]
+    array = ours()
+    array[::-1] = [1, 2, 3, 4]
+    assert array[...].tolist() == [4, 3, 2, 1]
+    assert array[2:0:-1].tolist() == [2, 3]
+    assert not array[::-1].flags.owndata
+
+
+def test_more_selections_by_arrays() -> None:
+    other, mine, elements = theirs(shape=(4, 5)), ours(shape=(4, 5)), np.arange(20, dtype="f4").reshape(4, 5)
+    other[...] = mine[...] = elements
+    for selection in ([], ([0, 1], ...), np.array([True, False, True, False]), ([[0], [1]], [0, 1])):
+        with pytest.raises(IndexError):
+            other[selection]
+        np.testing.assert_array_equal(mine[selection], elements[selection])
+
+
+def test_slices_of_blocks_beyond_the_grid() -> None:
+    with pytest.raises(zarr.errors.BoundsCheckError):
+        theirs(chunks=(2,)).blocks[2:]
+    assert ours(chunks=(2,)).blocks[2:].shape == (0,)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_fields_of_records() -> None:
+    elements = np.zeros((3, 2), [("a", "i2"), ("b", "f4")])
+    elements["a"] = [[1, 2], [3, 4], [5, 6]]
+    array = ours(shape=None, dtype=None, data=elements, chunks=(2, 2))
+    assert array["a"].tolist() == elements["a"].tolist()
+    assert array.vindex["a", [2, 0], [1, 0]].tolist() == [6, 1]
+    array["b"] = 1
+    assert (array[...]["a"] == elements["a"]).all()
+    if OLDEST:
+        with pytest.raises(TypeError):
+            theirs(shape=None, dtype=None, data=elements, chunks=(2, 2))["a"]
+
+
+def test_rectilinear_grids_without_a_switch() -> None:
+    with pytest.raises((TypeError, ValueError)):
+        theirs(chunks=[[1, 3]])
+    assert ours(chunks=[[1, 3]]).read_chunk_sizes == ((1, 3),)

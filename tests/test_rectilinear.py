@@ -213,6 +213,14 @@ def test_zarr_python_reads_and_writes_the_same(arguments: dict[str, Any], tmp_pa
         )
         assert ours.read_chunk_sizes == theirs.read_chunk_sizes
         assert ours.write_chunk_sizes == theirs.write_chunk_sizes
+        for name in ("chunks", "shards"):
+            outcomes = []
+            for array in (ours, theirs):
+                try:
+                    outcomes.append(getattr(array, name))
+                except NotImplementedError:
+                    outcomes.append(NotImplementedError)
+            assert outcomes[0] == outcomes[1], name
         for place in ("ours", "theirs"):
             by_them = zarr.open_array(str(tmp_path / place), mode="r")
             by_us = fastzarr.open_array(str(tmp_path / place), mode="r")
