@@ -29,7 +29,7 @@ from fastzarr.bench.compat.protocol import Program
 from fastzarr.bench.errors import BenchmarkError
 
 FAKE = Path(__file__).with_name("fake_program.py")
-PATIENCE = 5.0
+PATIENCE = 30.0
 """Seconds for an answer of a program that starts in a fraction of one."""
 
 
@@ -39,19 +39,15 @@ def fake(fault: str) -> implementations.Source:
 
 
 def run(
-    directory: Path,
-    *,
-    writers: tuple[str, ...],
-    readers: tuple[str, ...],
-    codecs: tuple[str, ...] = ("none",),
+    directory: Path, *, writers: tuple[str, ...], readers: tuple[str, ...], timeout: float = PATIENCE
 ) -> results.Matrix:
     plan = runner.Plan(
         sources=tuple(fake(fault) for fault in dict.fromkeys((*writers, *readers))),
         writers=writers,
         readers=readers,
-        cases=cases.cases((3,), codecs, quick=True),
+        cases=cases.cases((3,), ("none",), quick=True),
         directory=directory,
-        timeout=PATIENCE,
+        timeout=timeout,
         arguments={},
     )
     return runner.run(plan)
@@ -137,6 +133,15 @@ def test_a_program_that_hangs_is_ended_and_after_three_times_left_alone() -> Non
         "not asked: 3 questions before had no answer within 0.2 s"
     ] * 2
     assert {a.status for a in answers} == {"failed"}
+
+
+def test_a_hang_is_a_cell_and_the_next_reader_reads(tmp_path: Path) -> None:
+    matrix = run(tmp_path, writers=("nothing",), readers=("hangs", "nothing"), timeout=2)
+    assert statuses(matrix, "nothing", "hangs") == {
+        ("read_fail", "no answer within 2 s"),
+        ("read_fail", "not asked: 3 questions before had no answer within 2 s"),
+    }
+    assert statuses(matrix, "nothing", "nothing") == {("pass", None)}
 
 
 def test_a_command_that_does_not_exist_is_not_available() -> None:
