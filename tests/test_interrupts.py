@@ -18,13 +18,17 @@ from fastzarr import errors
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])
-def test_an_interrupt_at_any_moment_is_just_that(tmp_path: Path, threads: str) -> None:
+@pytest.mark.parametrize("shards", ["None", "(16, 32)"])
+def test_an_interrupt_at_any_moment_is_just_that(tmp_path: Path, shards: str, threads: str) -> None:
     script = """
 import os, random, signal, sys
 import numpy as np, fastzarr
 def interrupt(*_): raise KeyboardInterrupt
 signal.signal(signal.SIGALRM, interrupt)
-array = fastzarr.create_array(sys.argv[1], shape=(64, 64), chunks=(8, 16), dtype="i4", compressors=None)
+shards = eval(sys.argv[2])
+array = fastzarr.create_array(
+    sys.argv[1], shape=(64, 64), chunks=(8, 16), shards=shards, dtype="i4", compressors=None
+)
 array[...] = 1
 before = len(os.listdir("/proc/self/fd"))
 value = np.arange(1, 4097, dtype="i4").reshape(64, 64)
@@ -36,6 +40,7 @@ for turn in range(400):
             while True:
                 array[...] = value
                 array[...]
+                array[5:40, 7]
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except KeyboardInterrupt:
@@ -49,7 +54,7 @@ assert (array[...] == value).all()
 """
     environment = {**os.environ, "FASTZARR_THREADS": threads}
     done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "a")],
+        [sys.executable, "-c", script, str(tmp_path / "a"), shards],
         env=environment,
         timeout=100,
         capture_output=True,
