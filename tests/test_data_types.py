@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 import tensorstore as ts
 import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from oracle import (
     BYTES,
     SAMPLES,
@@ -27,6 +29,7 @@ from zarr.storage import LocalStore
 import fastzarr
 from fastzarr import data_types
 from fastzarr.errors import MetadataError
+from fastzarr.testing import strategies
 
 FORMATS = pytest.mark.parametrize("zarr_format", [2, 3])
 STABLE_STRUCT = not zarr.__version__.startswith(("3.1.", "3.2."))
@@ -540,3 +543,52 @@ def test_without_ml_dtypes_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
         MetadataError, match=r"'bfloat16' needs the package ml_dtypes .*fastzarr\[ml-dtypes\]"
     ):
         fastzarr.open_array(v3_document("bfloat16", 0))
+
+
+RECORD_OF_ALL = [("a", "<i2"), ("b", ">f4"), ("n", [("t", "<M8[s]"), ("s", "S3"), ("u", ">U1")]), ("v", "V3")]
+ANY_BITS = ("M8[ns]", ">m8[10us]", "S3", "V3", "V8", "V16", RECORD_OF_ALL)
+
+
+@settings(max_examples=150)
+@given(st.data())
+def test_what_is_written_is_read_bit_by_bit(data: st.DataObject) -> None:
+    """Any bits, in chunks and shards of any shape, whole and in part, with any fill value."""
+    dtype = np.dtype(data.draw(st.sampled_from(ANY_BITS)))
+    shape = data.draw(strategies.shapes(max_dims=2, max_side=6))
+    draw_elements = lambda shape: data.draw(strategies.arrays(dtype, shape).map(sensible))  # noqa: E731
+    zarr_format = data.draw(st.sampled_from([2, 3]))
+    grid = strategies.chunk_grids(shape) if zarr_format == 3 else strategies.chunk_shapes(shape)
+    chunks = data.draw(grid)
+    fill = draw_elements(())[()]
+    objects: dict[str, bytes] = {}
+    array = fastzarr.create_array(
+        objects,
+        shape=shape,
+        dtype=dtype,
+        fill_value=fill,
+        zarr_format=zarr_format,
+        **(chunks if isinstance(chunks, dict) else {"chunks": chunks}),
+    )
+    expected = np.full(shape, fill, dtype)
+    for _ in range(3):
+        selection = data.draw(strategies.selections(shape))
+        elements = draw_elements(expected[selection].shape)
+        expected[selection] = elements
+        array[selection] = elements
+        assert_same(whole(objects), expected.astype(array.dtype))
+    array[...] = fill
+    assert not chunk_files(objects)
+    assert_same(whole(objects), np.full(shape, fill, array.dtype))
+
+
+def whole(objects: dict[str, bytes]) -> Any:
+    """All elements, with the dtype that a scalar of bytes has lost."""
+    array = fastzarr.open_array(objects)
+    return np.asarray(array[...], array.dtype)
+
+
+def sensible(elements: Any) -> Any:
+    """Elements whose texts are code points, and byte strings as NumPy gives them back."""
+    if elements.dtype.names:
+        elements["n"]["u"] = "é"
+    return elements

@@ -55,7 +55,7 @@ def _edged_shards(shape: tuple[int, ...], chunks: tuple[int, ...]) -> st.SearchS
 
 
 def dtypes() -> st.SearchStrategy[np.dtype[Any]]:
-    """All data types as NumPy dtypes, in either byte order."""
+    """Numbers of all data types as NumPy dtypes, in either byte order."""
     named = st.sampled_from(numbers.NAMES).map(np.dtype)
     return st.tuples(named, st.sampled_from("<>")).map(lambda given: given[0].newbyteorder(given[1]))
 
