@@ -271,3 +271,47 @@ def test_shards_written_again_and_again_are_whole(
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(write, range(200)))
     np.testing.assert_array_equal(read_by_zarr(tmp_path / "0"), data)
+
+
+# acquire-project/acquire-zarr#159, #158
+@LOCATIONS
+@pytest.mark.parametrize("frames", [1, 5, 7, 8])
+def test_a_last_shard_that_is_not_full_has_an_index(frames: int, location: str, tmp_path: Path) -> None:
+    data = np.arange(1, 1 + frames * 12, dtype="u2").reshape(frames, 3, 4)
+    codecs = [sharding([1, 3, 4], [bytes_codec()], location=location)]
+    root = write_document(tmp_path / "a", shape=data.shape, chunks=[4, 3, 4], codecs=codecs)
+    array = fastzarr.open_array(root)
+    for number, frame in enumerate(data):
+        array[number] = frame
+    last = (frames - 1) // 4
+    shard = (root / f"c/{last}/0/0").read_bytes()
+    index = shard[: 4 * 16 + 4] if location == "start" else shard[-(4 * 16 + 4) :]
+    assert Crc32cCodec().encode(index[:-4]) == index
+    entries = index_of(shard, 4, location=location)
+    filled = frames - 4 * last
+    assert [offset != ABSENT for offset, _ in entries] == [True] * filled + [False] * (4 - filled)
+    for read in (read_by_zarr, read_by_tensorstore):
+        assert_same(read(root), data)
+    assert_same(zarr.open_array(root, mode="r")[frames - 1], data[-1])
+
+
+# acquire-project/acquire-zarr#159, #158: what it writes
+@pytest.mark.parametrize("frames", [1, 6, 8])
+def test_shards_of_a_stream_that_ended_early_are_read(frames: int, tmp_path: Path) -> None:
+    az = pytest.importorskip("acquire_zarr")
+    time, space = az.DimensionType.TIME, az.DimensionType.SPACE
+    dimensions = [
+        az.Dimension(name="t", kind=time, array_size_px=0, chunk_size_px=2, shard_size_chunks=2),
+        az.Dimension(name="y", kind=space, array_size_px=6, chunk_size_px=3, shard_size_chunks=2),
+        az.Dimension(name="x", kind=space, array_size_px=10, chunk_size_px=4, shard_size_chunks=1),
+    ]
+    settings = az.ArraySettings(output_key="a", data_type=np.dtype("u2"), dimensions=dimensions)
+    stream = az.ZarrStream(
+        az.StreamSettings(store_path=str(tmp_path / "s"), arrays=[settings], overwrite=True)
+    )
+    data = np.arange(frames * 60, dtype="u2").reshape(frames, 6, 10)
+    stream.append(data)
+    stream.close()
+    array = fastzarr.open_array(tmp_path / "s" / "a")
+    assert_same(array[:frames], data)
+    assert_same(array[frames - 1, 2:5, 3:9], data[-1, 2:5, 3:9])
