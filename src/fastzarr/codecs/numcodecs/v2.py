@@ -151,6 +151,11 @@ class FiltersCodec(ShapedCodec):
     def _shaped(self, value: Any) -> NDArray[Any]:
         shape, dtype = self.chunk.shape, self.chunk.dtype
         array: NDArray[Any] = value if isinstance(value, np.ndarray) else np.frombuffer(value, np.uint8)
+        if array.dtype.hasobject and not dtype.hasobject:
+            try:
+                array = array.astype(dtype)
+            except (ValueError, TypeError, OverflowError) as error:
+                raise CodecError(f"filters gave no elements of {dtype}: {error}") from error
         if not (array.dtype.hasobject or dtype.hasobject or dtype.kind == "T"):
             array = array if array.shape == shape and array.dtype == dtype else _memory(array)
             if array.nbytes != int(np.prod(shape)) * dtype.itemsize:
