@@ -592,3 +592,75 @@ def sensible(elements: Any) -> Any:
     if elements.dtype.names:
         elements["n"]["u"] = "é"
     return elements
+
+
+def time_json(kind: str, unit: str, scale_factor: int) -> dict[str, Any]:
+    return {"name": f"numpy.{kind}64", "configuration": {"unit": unit, "scale_factor": scale_factor}}
+
+
+def length_json(name: str, length: int) -> dict[str, Any]:
+    return {"name": name, "configuration": {"length_bytes": length}}
+
+
+POINT = [
+    {"name": "x", "data_type": "int16"},
+    {"name": "s", "data_type": length_json("null_terminated_bytes", 2)},
+]
+NAT_BYTES = b"\0" * 7 + b"\x80"
+GOLDEN: list[tuple[int, Any, Any, Any, Any, bytes]] = [
+    (2, ">M8[10s]", [1, "NaT"], ">M8[10s]", -(2**63), b"\0" * 7 + b"\1" + NAT_BYTES[::-1]),
+    (3, ">M8[10s]", [1, "NaT"], time_json("datetime", "s", 10), -(2**63), b"\1" + b"\0" * 7 + NAT_BYTES),
+    (3, "m8[us]", [-1, "NaT"], time_json("timedelta", "us", 1), -(2**63), b"\xff" * 8 + NAT_BYTES),
+    (2, ">U1", ["é", "𐍈"], ">U1", "", b"\0\0\0\xe9\0\1\x03\x48"),
+    (3, ">U1", ["é", "𐍈"], length_json("fixed_length_utf32", 4), "", b"\xe9\0\0\0\x48\x03\1\0"),
+    (2, "S2", [b"a", b"bc"], "|S2", "", b"a\0bc"),
+    (3, "S2", [b"a", b"bc"], length_json("null_terminated_bytes", 2), "", b"a\0bc"),
+    (2, "V2", [b"ab", b"\0c"], "|V2", "AAA=", b"ab\0c"),
+    (3, "V2", [b"ab", b"\0c"], length_json("raw_bytes", 2), "AAA=", b"ab\0c"),
+    (3, "r16", [b"ab", b"\0c"], "r16", [0, 0], b"ab\0c"),
+    (2, "string", ["a", "é"], "|O", "", b"\2\0\0\0\1\0\0\0a\2\0\0\0\xc3\xa9"),
+    (3, "string", ["a", "é"], "string", "", b"\2\0\0\0\1\0\0\0a\2\0\0\0\xc3\xa9"),
+    (3, "bytes", [b"\xff", b""], "variable_length_bytes", "", b"\2\0\0\0\1\0\0\0\xff\0\0\0\0"),
+    (
+        2,
+        [("x", ">i2"), ("s", "S2")],
+        [(1, b"a"), (-2, b"")],
+        [["x", ">i2"], ["s", "|S2"]],
+        "AAAAAA==",
+        b"\0\1a\0\xff\xfe\0\0",
+    ),
+    (
+        3,
+        [("x", ">i2"), ("s", "S2")],
+        [(1, b"a"), (-2, b"")],
+        {"name": "struct", "configuration": {"fields": POINT}},
+        {"x": 0, "s": ""},
+        b"\1\0a\0\xfe\xff\0\0",
+    ),
+]
+"""Format, dtype, elements; data type and fill value of the document, and the stored bytes."""
+
+
+@pytest.mark.parametrize(("zarr_format", "dtype", "elements", "data_type", "fill", "stored"), GOLDEN, ids=str)
+def test_golden_documents_and_bytes(
+    zarr_format: int, dtype: Any, elements: Any, data_type: Any, fill: Any, stored: bytes
+) -> None:
+    objects: dict[str, bytes] = {}
+    array = fastzarr.create_array(
+        objects, shape=2, dtype=dtype, zarr_format=zarr_format, compressors=None, chunks=2
+    )
+    array[...] = np.array(elements, array.dtype)
+    document = json.loads(objects["zarr.json" if zarr_format == 3 else ".zarray"])
+    assert document["data_type" if zarr_format == 3 else "dtype"] == data_type
+    assert document["fill_value"] == fill
+    assert objects["c/0" if zarr_format == 3 else "0"] == stored
+    assert_same(fastzarr.open_array(objects)[...], np.array(elements, array.dtype))
+
+
+def test_records_of_v2_against_tensorstore(tmp_path: Path) -> None:
+    """Field by field, which is how TensorStore has them; raw bytes too."""
+    data = np.array([(1, 2.5, [1, 2]), (-3, -0.0, [3, 4])], [("a", ">i4"), ("b", "<f4"), ("m", "<u2", (2,))])
+    fastzarr.create_array(tmp_path, data=data, zarr_format=2)
+    for name in data.dtype.names or ():
+        spec = {"driver": "zarr", "kvstore": {"driver": "file", "path": f"{tmp_path}/"}, "field": name}
+        assert_same(np.asarray(ts.open(spec).result().read().result()), data[name])
