@@ -2,8 +2,10 @@
 
 import io
 import logging
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fastzarr
@@ -67,3 +69,18 @@ def test_a_handler_gets_the_records() -> None:
         logging.getLogger("fastzarr.stores").removeHandler(handler)
         logging.getLogger("fastzarr.stores").setLevel(logging.NOTSET)
     assert text.getvalue().startswith("set 'zarr.json': 2 B ")
+
+
+def test_a_store_that_answers_late_is_asked_for_several_chunks_at_the_same_time() -> None:
+    together = threading.Barrier(12)
+
+    class Waiting(WrapperStore):
+        def get_into(self, key: str, out: memoryview) -> int | None:
+            together.wait(20)
+            return super().get_into(key, out)
+
+    memory = fastzarr.MemoryStore()
+    fastzarr.create_array(memory, data=np.arange(24), chunks=2, compressors=None)
+    store = Waiting(memory)
+    store.concurrency = 12
+    np.testing.assert_array_equal(fastzarr.open_array(store)[...], np.arange(24))

@@ -408,7 +408,7 @@ def _serve(calls: SimpleQueue[Callable[[], None]]) -> None:
 
 
 def _threads(concurrency: int) -> int:
-    """Threads for one call: as the environment says, or one per processor and those that the store is worth."""
+    """Threads for one call: as the environment says, or one per processor and as many as the store wants."""
     text = os.environ.get(THREADS_VARIABLE)
     if text is None:
         processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -13,6 +13,9 @@ from fastzarr.ranges import Range
 Buffer = bytes | bytearray | memoryview
 """A flat, contiguous run of bytes."""
 
+CONCURRENCY = 16
+"""Of stores that answer over a network: a call waits for tens of milliseconds, and the processor idles."""
+
 _BAD_KEY = re.compile(r"(?:^|/)\.{0,2}(?:/|$)|[\0\\]")
 
 
@@ -23,6 +26,9 @@ class ReadableStore(Protocol):
     """Whether `set` and `erase` raise `ReadOnlyError`."""
     range_gap: int
     """Bytes between two ranges of an object up to which it is cheaper to fetch both at once."""
+
+    concurrency: int
+    """Calls that are worth making at the same time on one processor: 1 where they keep it busy."""
 
     @property
     def identity(self) -> Hashable:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import GAP, Range, clip, cut, merge
-from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable, is_key
+from fastzarr.stores.base import CONCURRENCY, Buffer, check_key, check_prefix, check_writable, is_key
 
 _Result = TypeVar("_Result")
 
@@ -25,6 +25,7 @@ class FsspecStore:
     """
 
     range_gap = GAP
+    concurrency = CONCURRENCY
 
     def __init__(self, fs: Any, *, path: str = "/", read_only: bool = False) -> None:
         if getattr(fs, "asynchronous", False):

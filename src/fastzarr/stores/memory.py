@@ -14,6 +14,7 @@ class MemoryStore:
     """Objects as `bytes` in a dictionary; what is set is copied."""
 
     range_gap = 0
+    concurrency = 1
 
     def __init__(
         self, store_dict: MutableMapping[str, bytes] | None = None, *, read_only: bool = False

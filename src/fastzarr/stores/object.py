@@ -9,7 +9,15 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import GAP, Range, clip, cut, merge
-from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable, is_key, names_below
+from fastzarr.stores.base import (
+    CONCURRENCY,
+    Buffer,
+    check_key,
+    check_prefix,
+    check_writable,
+    is_key,
+    names_below,
+)
 
 _Result = TypeVar("_Result")
 
@@ -27,6 +35,7 @@ class ObjectStore:
     """
 
     range_gap = GAP
+    concurrency = CONCURRENCY
 
     def __init__(self, store: Any, *, read_only: bool = False) -> None:
         self.store = store

@@ -25,6 +25,7 @@ class WrapperStore:
         self._store = store
         self.read_only = store.read_only
         self.range_gap = store.range_gap
+        self.concurrency = store.concurrency
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store})"

@@ -44,6 +44,7 @@ class ZipStore:
     """
 
     range_gap = 1 << 15
+    concurrency = 1
 
     def __init__(
         self,
