@@ -43,6 +43,8 @@ _CODECS = {
     "numcodecs.adler32": "fastzarr.codecs.numcodecs.checksums:Adler32",
     "numcodecs.fletcher32": "fastzarr.codecs.numcodecs.checksums:Fletcher32",
     "numcodecs.jenkins_lookup3": "fastzarr.codecs.numcodecs.checksums:JenkinsLookup3",
+    "numcodecs.pcodec": "fastzarr.codecs.numcodecs.pcodec:PCodec",
+    "numcodecs.zfpy": "fastzarr.codecs.numcodecs.zfpy:ZFPY",
     "numcodecs.delta": "fastzarr.codecs.numcodecs.filters:Delta",
     "numcodecs.fixedscaleoffset": "fastzarr.codecs.numcodecs.filters:FixedScaleOffset",
     "numcodecs.quantize": "fastzarr.codecs.numcodecs.filters:Quantize",

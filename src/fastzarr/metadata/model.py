@@ -32,7 +32,7 @@ class CodecConfig:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, without `configuration` where it is empty, except where zarr-python writes that."""
-        if not self.configuration and not self.name.startswith("vlen-"):
+        if not self.configuration and not self.name.startswith(("numcodecs.", "vlen-")):
             return {"name": self.name}
         return {"name": self.name, "configuration": dict(self.configuration)}
 
