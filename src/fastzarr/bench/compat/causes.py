@@ -53,9 +53,12 @@ CAUSES = (
         at_fault="z5py",
         title="a chunk of −0.0 is left out",
         text="Where the fill value is 0.0, a chunk of −0.0 equals it as a number, and z5 stores nothing, or "
-        "the other way round: every reader finds the fill value. The thread is on the same fault in "
-        "zarr-python, which mended it; none on z5 was found.",
-        references=("https://github.com/zarr-developers/zarr-python/issues/3144",),
+        "the other way round: every reader finds the fill value. The first thread is on leaving chunks out, "
+        "in z5; the second on the same fault in zarr-python, which mended it.",
+        references=(
+            "https://github.com/constantinpape/z5/issues/39",
+            "https://github.com/zarr-developers/zarr-python/issues/3144",
+        ),
         as_writer=True,
         message=r"first at \[0, 0, 0\]: got -?0\.0 .*expected -?0\.0",
         layouts=("zeros", "missing"),
