@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import fastzarr
-from fastzarr.errors import ArrayNotFoundError, ReadOnlyError, StoreError
+from fastzarr.errors import NodeNotFoundError, ReadOnlyError, StoreError
 from fastzarr.storage import FsspecStore, ObjectStore
 from fastzarr.stores.base import ReadableStore
 from fastzarr.stores.registry import open_store
@@ -137,7 +137,7 @@ def test_urls_are_opened_read_only(served: tuple[str, Path]) -> None:
     np.testing.assert_array_equal(array[...], np.arange(5))
     with pytest.raises(ReadOnlyError):
         array[0] = 1
-    with pytest.raises(ArrayNotFoundError, match="no array found in store"):
+    with pytest.raises(NodeNotFoundError, match="found in store"):
         fastzarr.open(f"{url}/nothing")
     np.testing.assert_array_equal(fastzarr.open_array(url, path="a", mode="r")[2:], [2, 3, 4])
 
