@@ -84,7 +84,9 @@ class NullTerminatedBytes(DataType):
         return {"name": self.name, "configuration": {"length_bytes": self.dtype.itemsize}}
 
     def parse_fill_value(self, value: object, zarr_format: ZarrFormat) -> np.bytes_:
-        """Element from base64 or, as older writers had it, a list of bytes or 0."""
+        """Element from base64 or, as other writers had it, a list of bytes, 0, or NULs as they are."""
+        if isinstance(value, str):
+            value = value.rstrip("\0")
         data = b"" if is_number(value) and value == 0 else bytes_from_json(value)
         if data is None:
             raise wrong_fill(value, f"base64 or a list of bytes (data type {self.name})")

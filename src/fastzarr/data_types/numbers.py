@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fastzarr.data_types.base import DataType, ZarrFormat
+from fastzarr.data_types.base import DataType, ZarrFormat, is_number
 from fastzarr.errors import MetadataError
 
 NAMES = (
@@ -85,6 +85,8 @@ def _parse_fill_value(value: object, dtype: np.dtype[Any], *, hexadecimal: bool)
             return native.type(int(value))  # type: ignore[no-any-return]
         if native.kind == "f":
             return _parse_float(value, native, hexadecimal)
+        if not hexadecimal and is_number(value):  # as v2 writers had it
+            value = [value, 0]
         if not isinstance(value, list | tuple) or len(value) != 2:
             raise ValueError
         part = np.dtype(f"f{native.itemsize // 2}")
