@@ -34,6 +34,7 @@ THREADS_VARIABLE = "FASTZARR_THREADS"
 _LOCK_COUNT = 64
 
 _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
+_document_locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
 _calls: SimpleQueue[Callable[[], None]] = SimpleQueue()
 """What the threads of the pool are to call."""
 _started = 0
@@ -43,6 +44,11 @@ _started = 0
 def lock(store: Store, key: str) -> threading.RLock:
     """The lock of this process for a key; others may share it, so hold one at a time."""
     return _locks[hash((store.identity, key)) % _LOCK_COUNT]
+
+
+def document_lock(store: Store, path: str) -> threading.RLock:
+    """The lock of this process for the document of a node; whoever holds it may write chunks."""
+    return _document_locks[hash((store.identity, path)) % _LOCK_COUNT]
 
 
 def _no_lock(store: Store, key: str) -> contextlib.AbstractContextManager[object]:
@@ -420,10 +426,11 @@ def _threads(concurrency: int) -> int:
 
 def _forget_threads() -> None:
     """In a forked child: the pool's threads are gone, and locks may be held by threads that are gone."""
-    global _calls, _started, _locks
+    global _calls, _started, _locks, _document_locks
     _calls = SimpleQueue()
     _started = 0
     _locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
+    _document_locks = [threading.RLock() for _ in range(_LOCK_COUNT)]
 
 
 if hasattr(os, "register_at_fork"):
