@@ -149,7 +149,7 @@ class ShardLayout:
         """Chain of the inner chunks."""
         self.counts = tuple(size // inner for size, inner in zip(spec.shape, codec.chunk_shape, strict=True))
         """Number of inner chunks along each dimension."""
-        index_spec = ChunkSpec(shape=(*self.counts, 2), dtype=np.dtype(np.uint64), fill_value=_ABSENT)
+        index_spec = replace(spec, shape=(*self.counts, 2), dtype=np.dtype(np.uint64), fill_value=_ABSENT)
         self.index = PreparedChain(codec.index_codecs, index_spec)
         """Chain of the index."""
         self.index_at_end = codec.index_location == "end"
