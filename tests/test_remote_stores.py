@@ -135,6 +135,26 @@ def test_s3_failures_name_the_key(s3: dict[str, Any]) -> None:
         list(store.list_dir("c/"))
 
 
+@pytest.mark.parametrize("place", ["memory", "disk", "s3"])
+def test_a_snapshot_is_of_one_version(place: str, s3: dict[str, Any], tmp_path: Path) -> None:
+    store = {
+        "memory": lambda: ObjectStore(ObstoreMemoryStore()),
+        "disk": lambda: ObjectStore(ObstoreLocalStore(tmp_path)),
+        "s3": lambda: ObjectStore.from_url("s3://bucket/snapshots", storage_options=s3),
+    }[place]()
+    store.set("c/0", b"0123456789")
+    with store.snapshot("c/0") as reader:
+        assert bytes(reader.get_range("c/0", -2, 2) or b"") == b"89"
+        assert bytes(reader.get_range("c/0", 1, 3) or b"") == b"123"
+        for other in (b"abcdefghij", b"abc"):
+            store.set("c/0", other)
+            with pytest.raises(StoreError, match=r"^'c/0' in .*[Pp]recondition"):
+                reader.get_range("c/0", 1, 3)
+        assert bytes(store.get_range("c/0", 1, 3) or b"") == b"bc"
+    with store.snapshot("c/1") as reader:
+        assert reader.get_range("c/1", 1, 3) is None
+
+
 def test_options_that_a_store_does_not_know() -> None:
     with pytest.raises(
         ValueError, match=r"'s3://b': Configuration key: 'nonsense' is not valid for store 'S3'"

@@ -12,7 +12,7 @@ import fastzarr
 from fastzarr.errors import ReadOnlyError, StoreError
 from fastzarr.storage import ZipStore
 from fastzarr.stores.base import Store
-from fastzarr.testing.store_contract import StoreContract
+from fastzarr.testing.store_contract import SnapshotStoreContract
 
 METHODS = {
     "stored": zipfile.ZIP_STORED,
@@ -22,19 +22,19 @@ METHODS = {
 }
 
 
-class TestZipStore(StoreContract):
+class TestZipStore(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return ZipStore(tmp_path / "a.zip", mode="w")
 
 
-class TestAdding(StoreContract):
+class TestAdding(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         with zipfile.ZipFile(tmp_path / "a.zip", "w"):
             pass
         return ZipStore(tmp_path / "a.zip", mode="a")
 
 
-class TestDeflated(StoreContract):
+class TestDeflated(SnapshotStoreContract):
     def make(self, tmp_path: Path) -> Store:
         return ZipStore(tmp_path / "a.zip", mode="x", compression=zipfile.ZIP_DEFLATED)
 

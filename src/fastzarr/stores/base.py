@@ -60,7 +60,10 @@ class SnapshotStore(ReadableStore, Protocol):
     """A store that can read an object several times as it was at first; others read shards without that."""
 
     def snapshot(self, key: str) -> AbstractContextManager[RangeReader]:
-        """What is under `key` now, for several reads, also when another object takes its place."""
+        """What is under `key` now, for several reads, also when another object takes its place.
+
+        Stores that can't keep it raise `StoreError` then.
+        """
 
 
 class RangeReader(Protocol):

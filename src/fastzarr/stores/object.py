@@ -40,6 +40,8 @@ class ObjectStore:
     def __init__(self, store: Any, *, read_only: bool = False) -> None:
         self.store = store
         self.read_only = read_only
+        self._in_snapshot = False
+        self._version: str | None = None
         self._lists = type(store).__name__ != "HTTPStore"
 
     @classmethod
@@ -110,7 +112,9 @@ class ObjectStore:
         failure = None
         if length > 0:
             try:
-                return self._from_end(key, -start, length) if start < 0 else self._part(key, start, length)
+                if start < 0:
+                    return self._fetch(key, {"suffix": -start})[:length]
+                return self._fetch(key, (start, start + length))
             except FileNotFoundError:
                 return None
             except Exception as error:  # so for ranges beyond the end, or of a kind that is not taken
@@ -159,6 +163,15 @@ class ObjectStore:
             self._failed(key, error)
         return list(cut(merged, [memoryview(part) for part in parts], ranges))
 
+    def snapshot(self, key: str) -> contextlib.AbstractContextManager[Self]:
+        """What is under `key` at the first read, for several; `StoreError` once another took its place.
+
+        Where a server gives objects no entity tag, each read is of what is there at its time.
+        """
+        view = copy.copy(self)
+        view._in_snapshot = True
+        return contextlib.nullcontext(view)
+
     def set(self, key: str, data: Buffer) -> None:
         """Put an object."""
         import obstore
@@ -200,16 +213,17 @@ class ObjectStore:
         paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
         return names_below(prefix, (path for path in paths if path.startswith(prefix)))
 
-    def _part(self, key: str, start: int, length: int) -> memoryview:
+    def _fetch(self, key: str, wanted: Any) -> memoryview:
+        """A range as obstore's options say it; in a snapshot, of the version that was read first."""
         import obstore
 
-        return memoryview(obstore.get_range(self.store, key, start=start, length=length))
-
-    def _from_end(self, key: str, distance: int, length: int) -> memoryview:
-        import obstore
-
-        found = obstore.get(self.store, key, options={"range": {"suffix": distance}})
-        return memoryview(found.bytes())[:length]
+        options = {"range": wanted}
+        if self._version is not None:
+            options["if_match"] = self._version
+        found = obstore.get(self.store, key, options=options)  # type: ignore[arg-type]
+        if self._in_snapshot:
+            self._version = found.meta["e_tag"]
+        return memoryview(found.bytes())
 
     def _size(self, key: str) -> int | None:
         import obstore

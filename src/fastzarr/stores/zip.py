@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import struct
 import threading
@@ -135,11 +136,12 @@ class ZipStore:
         entry = self._archive.entry(key)
         if entry is None:
             return None
-        clipped = [clip(entry.file_size, start, length) for start, length in ranges]
-        if entry.compress_type == _STORED:
-            return [self._archive.read_raw(entry, start, length) for start, length in clipped]
-        data = memoryview(self._archive.read(entry))
-        return [data[start : start + length] for start, length in clipped]
+        return self._archive.read_ranges(entry, ranges)
+
+    def snapshot(self, key: str) -> contextlib.AbstractContextManager[_Snapshot]:
+        """What is under `key` now, for several reads: an entry stays where it is."""
+        check_key(key)
+        return contextlib.nullcontext(_Snapshot(self._archive, self._archive.entry(key)))
 
     def set(self, key: str, data: Buffer) -> None:
         """Add an entry; one of the same name is taken out of the table of contents."""
@@ -169,6 +171,23 @@ class ZipStore:
     def list_dir(self, prefix: str) -> Iterator[str]:
         """Names directly below `prefix`."""
         return names_below(prefix, self.list_prefix(prefix))
+
+
+class _Snapshot:
+    """One entry."""
+
+    range_gap = ZipStore.range_gap
+    concurrency = ZipStore.concurrency
+
+    def __init__(self, archive: _Archive, entry: ZipInfo | None) -> None:
+        self._archive = archive
+        self._entry = entry
+
+    def get_range(self, key: str, start: int, length: int) -> Buffer | None:
+        """As of the store; `key` is the snapshot's."""
+        if self._entry is None:
+            return None
+        return self._archive.read_ranges(self._entry, ((start, length),))[0]
 
 
 class _Archive:
@@ -237,6 +256,14 @@ class _Archive:
             raise
         except Exception as error:
             raise self._damaged(entry, str(error)) from error
+
+    def read_ranges(self, entry: ZipInfo, ranges: Sequence[Range]) -> list[Buffer]:
+        """Parts of the content."""
+        clipped = [clip(entry.file_size, start, length) for start, length in ranges]
+        if entry.compress_type == _STORED and not entry.flag_bits & _ENCRYPTED:
+            return [self.read_raw(entry, start, length) for start, length in clipped]
+        data = memoryview(self.read(entry))
+        return [data[start : start + length] for start, length in clipped]
 
     def read_stored_into(self, entry: ZipInfo, out: memoryview) -> None:
         """The content of an entry that is not compressed, checked; `out` has its size."""
