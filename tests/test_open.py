@@ -138,7 +138,7 @@ def test_not_found_names_store_and_path(mode: Any, text: str, tmp_path: Path) ->
 def test_not_found_tells_of_groups_and_other_formats(tmp_path: Path) -> None:
     prepare(tmp_path / "group", "group", 3)
     with pytest.raises(ArrayNotFoundError, match=r"there is a group, open one of its arrays with path=…"):
-        fastzarr.open(tmp_path / "group", mode="r")
+        fastzarr.open_array(tmp_path / "group", mode="r")
     prepare(tmp_path / "array", "array", 2)
     with pytest.raises(ArrayNotFoundError, match=r"in Zarr format 3; there is one in the other format"):
         fastzarr.open_array(tmp_path / "array", mode="r", zarr_format=3)
@@ -198,7 +198,7 @@ def test_overwriting_removes_all_that_was_there(tmp_path: Path) -> None:
         *[{"dtype": "S"}, {"dtype": "nonsense"}, {"shape": -1}, {"shape": "3"}, {"shape": 1.5}],
         *[{"chunks": 0}, {"chunks": (1, 2)}, {"chunks": "big"}, {"chunks": -2}, {"chunks": 1.5}],
         *[{"fill_value": "x"}, {"order": "A"}, {"zarr_format": 1}, {"zarr_format": "3"}, {"shards": (2,)}],
-        *[{"compressors": "zstd"}, {"compressors": {"name": "lzma"}}, {"compressors": [{"id": "zlib"}]}],
+        *[{"compressors": "zstd"}, {"compressors": {"name": "nope"}}, {"compressors": [{"id": "zlib"}]}],
         *[{"compressors": {"name": "zstd", "configuration": {"level": 99}}}, {"compressors": 5}],
         *[{"compressors": {"name": "zstd", "configuration": 5}}, {"compressors": {"name": "bytes"}}],
         *[{"serializer": {"name": "zstd"}}, {"filters": {"name": "zstd"}}, {"serializer": None}],
@@ -216,7 +216,7 @@ def test_overwriting_removes_all_that_was_there(tmp_path: Path) -> None:
             {"zarr_format": 2, "chunk_key_encoding": "default"},
         ],
         *[{"zarr_format": 2, "compressors": [{"id": "zlib"}, {"id": "zstd"}]}],
-        *[{"zarr_format": 2, "compressors": {"id": "lzma"}}],
+        *[{"zarr_format": 2, "compressors": {"id": "nope"}}],
         *[{"zarr_format": 2, "compressors": {"id": "zlib", "level": 77}}],
     ],
     ids=repr,
@@ -228,7 +228,7 @@ def test_requests_that_cannot_be_met_leave_everything_as_it_was(
     fastzarr.create_array(tmp_path, name="a", data=np.arange(4))
     before = files(tmp_path)
     for name in ("a", "new/below"):
-        with pytest.raises(MetadataError, match=r"got|missing|expected") as caught:
+        with pytest.raises(MetadataError, match=r"got|missing|expected|is not in") as caught:
             fastzarr.create_array(
                 tmp_path, name=name, overwrite=True, **{"shape": 3, "dtype": "f4"} | arguments
             )

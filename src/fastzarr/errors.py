@@ -79,6 +79,12 @@ class ArrayNotFoundError(NodeNotFoundError):
     kind = "array-not-found"
 
 
+class GroupNotFoundError(NodeNotFoundError):
+    """There is no group at the path."""
+
+    kind = "group-not-found"
+
+
 class NodeExistsError(ZarrError, ValueError, FileExistsError):
     """There is a node at the path already."""
 

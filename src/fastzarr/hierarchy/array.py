@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fastzarr import chunk_io, codec_chain, sharding
+from fastzarr.chunks import rectilinear
 from fastzarr.chunks.axis import ChunkSizes, largest
-from fastzarr.chunks.grid import cdata_shape, divides, is_regular, to_json
+from fastzarr.chunks.grid import cdata_shape, divides, is_regular, normalize_shape
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.codecs.base import ChunkSpec, Codec
-from fastzarr.errors import ArrayNotFoundError, ChunkShapeError, MetadataError, ReadOnlyError
-from fastzarr.hierarchy import nodes
+from fastzarr.errors import (
+    ArrayNotFoundError,
+    BoundsCheckError,
+    BufferMismatchError,
+    ChunkShapeError,
+    MetadataError,
+    ReadOnlyError,
+)
+from fastzarr.hierarchy import nodes, resize
 from fastzarr.hierarchy.attributes import Attributes
+from fastzarr.hierarchy.config import ArrayConfig, ConfigLike, config_members, parse_config
+from fastzarr.hierarchy.info import Info, readable
 from fastzarr.hierarchy.selections import Selectable
 from fastzarr.indexing import Grid
+from fastzarr.metadata import v2, v3
 from fastzarr.metadata.model import ArrayMetadata, MemoryOrder
 from fastzarr.stores.base import Store
-
-
-@dataclass(frozen=True, kw_only=True)
-class ArrayConfig:
-    """Runtime configuration of one array; nothing of it is stored."""
-
-    order: MemoryOrder = "C"
-    """Memory order of arrays that reading returns (in v2 the stored order is taken)."""
-    write_empty_chunks: bool = False
-    """Whether chunks equal to the fill value are stored; else they are left out, and erased."""
 
 
 class Array(Selectable):
@@ -45,6 +48,10 @@ class Array(Selectable):
         self._store = store
         self._path = path
         self._config = config
+        self._set_metadata(metadata)
+
+    def _set_metadata(self, metadata: ArrayMetadata) -> None:
+        store, path, config = self._store, self._path, self._config
         self._metadata = metadata
         self._grid = Grid(metadata.shape, metadata.chunks)
         self._chain = self._prepare(largest(metadata.chunks))
@@ -173,8 +180,10 @@ class Array(Selectable):
 
     @property
     def filters(self) -> tuple[Codec, ...]:
-        """The array→array codecs; for v2 none, since `order` is no filter."""
-        return () if self._metadata.zarr_format == 2 else tuple(self._inner.array_codecs)
+        """The array→array codecs; for v2 one codec that does what the filters do, if there are any."""
+        if self._metadata.zarr_format == 3:
+            return tuple(self._inner.array_codecs)
+        return () if self._chain.serializer.memory else (self._chain.serializer,)
 
     @property
     def serializer(self) -> Codec | None:
@@ -212,9 +221,87 @@ class Array(Selectable):
         return self._store.read_only
 
     @property
-    def info(self) -> ArrayInfo:
+    def info(self) -> Info:
         """What the array is, as a table to print."""
-        return ArrayInfo(self)
+        return Info(self._info_rows())
+
+    @property
+    def info_complete(self) -> Info:
+        """What the array is, with what of it is stored; lists the store."""
+        stored = self.nbytes_stored()
+        return Info(
+            self._info_rows()
+            | {
+                "No. bytes stored": f"{stored} ({readable(stored)})",
+                "Storage ratio": f"{self.nbytes / stored:.1f}" if stored else "-",
+                "Chunks initialized": f"{self.nchunks_initialized}/{self.nchunks}",
+            }
+        )
+
+    @property
+    def nchunks_initialized(self) -> int:
+        """Number of stored chunks (of a sharded array: all those of stored shards); lists the store."""
+        counts = self._metadata.cdata_shape
+        stored = resize.stored_chunks(self._store, self._path, self._metadata.chunk_key_encoding, counts)
+        per_object = 1 if self._layout is None else math.prod(self._layout.counts)
+        return sum(1 for _ in stored) * per_object
+
+    def nbytes_stored(self) -> int:
+        """Bytes of all objects of the array, documents and chunks; lists the store."""
+        nothing = memoryview(bytearray())
+        keys = self._store.list_prefix(nodes.key(self._path, "") if self._path else "")
+        return sum(self._store.get_into(key, nothing) or 0 for key in keys)
+
+    def iter_chunk_selections(self) -> Iterator[tuple[slice, ...]]:
+        """The part of the array in each stored chunk (of a sharded array: shard), in C order."""
+        edges = [np.cumsum((0, *sizes)).tolist() for sizes in self.write_chunk_sizes]
+        return itertools.product(*([slice(*pair) for pair in itertools.pairwise(ends)] for ends in edges))
+
+    def with_config(self, config: ConfigLike) -> Array:
+        """The same array with another runtime configuration; what `config` leaves out stays as it is."""
+        given = config_members(self._config) | config_members(config)
+        return type(self)(self._store, self._path, self._metadata, parse_config(given))
+
+    def refresh(self) -> Array:
+        """Take over shape and attributes that others have stored since, and return the array."""
+        self._set_metadata(self._stored())
+        return self
+
+    def resize(self, new_shape: int | Sequence[int]) -> None:
+        """Change the shape; elements that stay keep their values, new ones have the fill value.
+
+        Whole chunks outside of the new shape are erased; elements outside of it in chunks that stay may be
+        seen again when the array grows, as in zarr-python. Growing does nothing for each chunk. The metadata
+        is stored before anything is erased. Raises `MetadataError` and `ReadOnlyError`.
+        """
+        shape = normalize_shape(new_shape)
+        if len(shape) != self.ndim:
+            raise MetadataError("shape", [f"got {shape}, expected {self.ndim} sizes, one for each dimension"])
+        self._reshape(lambda before: shape)
+
+    def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
+        """Grow the array along `axis` by `data`, which has the array's shape in all others; the new shape.
+
+        Where writing fails the array gets its old shape back. Raises `BufferMismatchError`.
+        """
+        values = np.asarray(data, None if hasattr(data, "dtype") else self.dtype)
+        if not -self.ndim <= axis < self.ndim:
+            raise BoundsCheckError(f"axis: got {axis}, expected one of {self.ndim} dimensions")
+        axis %= self.ndim
+        others = tuple(size for n, size in enumerate(self.shape) if n != axis)
+        if values.ndim != self.ndim or tuple(np.delete(values.shape, axis)) != others:
+            expected = ", ".join("any" if n == axis else str(size) for n, size in enumerate(self.shape))
+            raise BufferMismatchError(f"got data of shape {values.shape}, expected ({expected})")
+        count = values.shape[axis]
+        with self._document_lock():  # or else another's append would be taken for what lies beyond the shape
+            before = self._reshape(lambda shape: (*shape[:axis], shape[axis] + count, *shape[axis + 1 :]))
+            start = before[axis]
+            try:
+                self[(*[slice(None)] * axis, slice(start, start + count))] = values
+            except BaseException:
+                self._reshape(lambda shape: before)
+                raise
+            return self.shape
 
     def update_attributes(self, attributes: Mapping[str, Any]) -> Array:
         """Set the given attributes, keep the others, and return the array."""
@@ -250,8 +337,33 @@ class Array(Selectable):
     def _prepare(self, chunk_shape: tuple[int, ...]) -> PreparedChain:
         """The codec chain for chunks of a shape."""
         metadata = self._metadata
-        spec = ChunkSpec(shape=chunk_shape, dtype=metadata.dtype, fill_value=metadata.fill_element)
+        spec = ChunkSpec(
+            shape=chunk_shape,
+            dtype=metadata.dtype,
+            fill_value=metadata.fill_element,
+            validate_checksums=self._config.validate_checksums,
+        )
         return codec_chain.prepare([(c.name, c.configuration) for c in metadata.codecs], spec)
+
+    def _info_rows(self) -> dict[str, Any]:
+        return {
+            "Type": "Array",
+            "Zarr format": self._metadata.zarr_format,
+            "Data type": self.dtype,
+            "Fill value": self.fill_value,
+            "Shape": self.shape,
+            **({} if self._layout is None else {"Shard shape": _shown(self._metadata.chunks)}),
+            "Chunk shape": _shown(self._read_sizes),
+            "Order": self.order,
+            "Read-only": self.read_only,
+            "Store": self.store,
+            "Path": self.name,
+            "Filters": self.filters,
+            "Serializer": self.serializer,
+            "Compressors": self.compressors,
+            "No. chunks": self.nchunks,
+            "No. bytes": f"{self.nbytes} ({readable(self.nbytes)})",
+        }
 
     def _require_writable(self) -> None:
         if self.read_only:
@@ -259,54 +371,44 @@ class Array(Selectable):
 
     def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         self._require_writable()
-        with chunk_io.lock(self._store, nodes.key(self._path, "attributes")):
-            stored = nodes.read_array(self._store, self._path, self._metadata.zarr_format)
-            if stored is None:
-                raise ArrayNotFoundError(f"{self!r} is no longer in the store")
+        with self._document_lock():
+            stored = self._stored()
             attributes = change(dict(stored.attributes))
             nodes.write_attributes(self._store, self._path, replace(stored, attributes=attributes))
             self._metadata = replace(self._metadata, attributes=attributes)
 
+    def _reshape(self, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> tuple[int, ...]:
+        """Store the shape that `change` makes of the stored one, which is returned."""
+        self._require_writable()
+        with self._document_lock():
+            before = self._stored()
+            after = nodes.with_shape(self._store, self._path, before, change(before.shape))
+            nodes.write_array(self._store, self._path, after)
+            self._set_metadata(after)
+            encoding = after.chunk_key_encoding
+            resize.erase_outside(self._store, self._path, encoding, before.cdata_shape, after.cdata_shape)
+        return before.shape
 
-class ArrayInfo:
-    """What an array is; `str` and `repr` give an aligned table."""
+    def _document_lock(self) -> contextlib.AbstractContextManager[object]:
+        return chunk_io.document_lock(self._store, self._path)
 
-    def __init__(self, array: Array) -> None:
-        metadata = array.metadata
-        stored, read = map(_shown, (metadata.chunks, array._read_sizes))
-        rows = {
-            "Type": "Array",
-            "Zarr format": metadata.zarr_format,
-            "Data type": array.dtype,
-            "Fill value": array.fill_value,
-            "Shape": array.shape,
-            **({} if array._layout is None else {"Shard shape": stored}),
-            "Chunk shape": read,
-            "Order": array.order,
-            "Read-only": array.read_only,
-            "Store": array.store,
-            "Path": array.name,
-            "Filters": array.filters,
-            "Serializer": array.serializer,
-            "Compressors": array.compressors,
-            "No. chunks": array.nchunks,
-            "No. bytes": f"{array.nbytes} ({_readable(array.nbytes)})",
-        }
-        self.rows = {name: str(value) for name, value in rows.items()}
-
-    def __repr__(self) -> str:
-        width = max(map(len, self.rows))
-        return "\n".join(f"{name:<{width}} : {value}" for name, value in self.rows.items())
+    def _stored(self) -> ArrayMetadata:
+        stored = nodes.read_array(self._store, self._path, self._metadata.zarr_format)
+        if stored is None:
+            raise ArrayNotFoundError(f"{self!r} is no longer in the store")
+        return stored
 
 
 def _shown(sizes: tuple[ChunkSizes, ...]) -> object:
-    """Chunk sizes for people: a shape, or the edge lengths as they are written."""
-    return sizes if is_regular(sizes) else to_json(sizes)["configuration"]["chunk_shapes"]
+    """Chunk sizes for people: a shape, or for each dimension one size or its runs of sizes."""
+    return sizes if is_regular(sizes) else [rectilinear.to_json(entry) for entry in sizes]
 
 
-def _readable(nbytes: float) -> str:
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if nbytes < 1024 or unit == "TiB":
-            break
-        nbytes /= 1024
-    return f"{nbytes:.4g} {unit}"
+def make_array(store: Store, path: str, metadata: ArrayMetadata, config: ConfigLike = None) -> Array:
+    """The array, where its codecs are known and fit; errors of codecs get the name of the document."""
+    try:
+        return Array(store, path, metadata, parse_config(config))
+    except MetadataError as error:
+        document_key = nodes.key(path, v3.DOCUMENT if metadata.zarr_format == 3 else v2.DOCUMENT)
+        problems = [f"{error.where}: {problem}" for problem in error.problems]
+        raise type(error)(f"{store}/{document_key}", problems) from error

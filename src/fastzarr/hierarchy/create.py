@@ -21,12 +21,12 @@ from fastzarr.codecs.zstd import ZstdCodec
 from fastzarr.data_types import DataType
 from fastzarr.errors import MetadataError
 from fastzarr.hierarchy import nodes
-from fastzarr.hierarchy.array import Array, ArrayConfig
+from fastzarr.hierarchy.array import Array
 from fastzarr.hierarchy.attributes import as_stored
+from fastzarr.hierarchy.config import ArrayConfig, ConfigLike, config_members, parse_config
 from fastzarr.metadata import v2, v3
 from fastzarr.metadata.model import ArrayMetadata, CodecConfig, MemoryOrder, ZarrFormat
 from fastzarr.sharding import ShardingCodec
-from fastzarr.stores.base import Store
 from fastzarr.stores.registry import StoreLike, normalize_path, open_store
 
 
@@ -42,7 +42,6 @@ _MAX_INNER_BYTES = 1 << 20
 
 DEFAULT_FILL_VALUE = DefaultFillValue()
 
-ConfigLike = ArrayConfig | Mapping[str, Any] | None
 CodecLike = Codec | Mapping[str, Any]
 """A codec, a numcodecs codec, or the JSON form of either."""
 
@@ -112,7 +111,7 @@ def create_array(
         dimension_names=None if dimension_names is None else list(dimension_names),
     )
     array = Array(opened, path, metadata, _config(config, order, metadata))
-    _place(opened, path, metadata, overwrite)
+    nodes.place_node(opened, path, metadata, overwrite=overwrite)
     if values is not None and write_data:
         array[...] = values
     return array
@@ -147,7 +146,7 @@ def create(
     new array. For the rest, and for what is raised, see `create_array`.
     """
     if write_empty_chunks is not None:
-        config = {**_config_members(config), "write_empty_chunks": write_empty_chunks}
+        config = {**config_members(config), "write_empty_chunks": write_empty_chunks}
     if dimension_separator is not None:
         if zarr_format != 2:
             raise MetadataError(
@@ -265,17 +264,6 @@ def _new_metadata(
     return v3.parse(document, where)
 
 
-def _place(store: Store, path: str, metadata: ArrayMetadata, overwrite: bool) -> None:
-    """Write the documents of a new array, and of the groups above it."""
-    nodes.require_no_array_above(store, path)
-    if overwrite:
-        store.erase_prefix(nodes.key(path, "") if path else "")
-    else:
-        nodes.require_free(store, path)
-    nodes.write_parents(store, path, metadata.zarr_format)
-    nodes.write_array(store, path, metadata)
-
-
 def _codecs(given: Any, *, default: tuple[Codec, ...]) -> list[Codec]:
     if isinstance(given, str) and given == "auto":
         return list(default)
@@ -363,25 +351,8 @@ def _refuse_v3_only(**given: bool) -> None:
             raise MetadataError(name, ["expected nothing for zarr_format=2, which can't say it"])
 
 
-def _config_members(config: ConfigLike) -> dict[str, Any]:
-    if isinstance(config, ArrayConfig):
-        return {"order": config.order, "write_empty_chunks": config.write_empty_chunks}
-    return dict(config or {})
-
-
-def parse_config(config: ConfigLike) -> ArrayConfig:
-    """Runtime configuration from what a caller gives; raises `MetadataError`."""
-    members = _config_members(config)
-    unknown = sorted(members.keys() - {"order", "write_empty_chunks"})
-    if unknown:
-        raise MetadataError("config", [f"got members {unknown}, expected only: order, write_empty_chunks"])
-    if members.get("order", "C") not in ("C", "F"):
-        raise MetadataError("config", [f"order: got {members['order']!r}, expected 'C' or 'F'"])
-    return ArrayConfig(**members)
-
-
 def _config(config: ConfigLike, order: MemoryOrder | None, metadata: ArrayMetadata) -> ArrayConfig:
-    members = _config_members(config)
+    members = config_members(config)
     if order is not None and metadata.zarr_format == 3:
         members.setdefault("order", order)
     return parse_config(members)

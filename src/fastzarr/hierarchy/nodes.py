@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Literal
 
+from fastzarr.chunks import grid, rectilinear
 from fastzarr.errors import ContainsArrayError, ContainsGroupError, MetadataError
-from fastzarr.metadata import v2, v3
+from fastzarr.metadata import group, v2, v3
+from fastzarr.metadata.group import Consolidated, GroupMetadata, NodeMetadata
 from fastzarr.metadata.model import ArrayMetadata, ZarrFormat
 from fastzarr.stores.base import ReadableStore, Store
 
@@ -58,6 +62,58 @@ def node_at(store: ReadableStore, path: str) -> NodeType | None:
     return None if store.get(key(path, v2.GROUP)) is None else "group"
 
 
+def read_node(
+    store: ReadableStore, path: str, zarr_format: ZarrFormat | None, consolidated: bool | str | None = False
+) -> NodeMetadata | None:
+    """Metadata of the node at `path`, v3 before v2, or None; raises `MetadataError`.
+
+    `consolidated` is for groups: False leaves aside what was consolidated; None takes it where it is there;
+    True, or v2's key for it, requires it and raises `MetadataError`.
+    """
+    if zarr_format in (3, None):
+        document_key = key(path, v3.DOCUMENT)
+        document = read_document(store, document_key)
+        if document is not None:
+            where = f"{store}/{document_key}"
+            if document.get("node_type") != "group":
+                return v3.parse(document, where)
+            found = group.parse_v3(document, where)
+            return _with_consolidated(found, where, consolidated, found.consolidated_metadata)
+    if zarr_format in (2, None):
+        array = read_array(store, path, 2)
+        if array is not None:
+            return array
+        document_key = key(path, v2.GROUP)
+        document = read_document(store, document_key)
+        if document is not None:
+            attributes = read_document(store, key(path, v2.ATTRIBUTES)) or {}
+            where = f"{store}/{document_key}"
+            below = _read_consolidated_v2(store, path, consolidated)
+            found = group.parse_v2(document, attributes, where)
+            return _with_consolidated(found, where, consolidated, below)
+    return None
+
+
+def _read_consolidated_v2(
+    store: ReadableStore, path: str, consolidated: bool | str | None
+) -> Consolidated | None:
+    if consolidated is False:
+        return None
+    name = consolidated if isinstance(consolidated, str) else group.CONSOLIDATED_V2
+    document = read_document(store, key(path, name))
+    return None if document is None else group.parse_consolidated_v2(document, f"{store}/{key(path, name)}")
+
+
+def _with_consolidated(
+    found: GroupMetadata, where: str, consolidated: bool | str | None, below: Consolidated | None
+) -> GroupMetadata:
+    if below is None and consolidated:
+        raise MetadataError(
+            where, ["consolidated metadata: none found; use consolidate_metadata, or open without"]
+        )
+    return replace(found, consolidated_metadata=None if consolidated is False else below)
+
+
 def read_array(store: ReadableStore, path: str, zarr_format: ZarrFormat | None) -> ArrayMetadata | None:
     """Metadata of the array at `path`, v3 before v2, or None; raises `MetadataError`."""
     if zarr_format in (3, None):
@@ -74,6 +130,22 @@ def read_array(store: ReadableStore, path: str, zarr_format: ZarrFormat | None) 
     return None
 
 
+def with_shape(
+    store: ReadableStore, path: str, metadata: ArrayMetadata, shape: tuple[int, ...]
+) -> ArrayMetadata:
+    """The metadata of an array with another shape; raises `MetadataError` where its chunks don't fit.
+
+    A rectilinear grid that doesn't reach the new end gets one more chunk.
+    """
+    document = {**metadata.document, "shape": list(shape)}
+    chunks = rectilinear.resized(metadata.chunks, shape)
+    if chunks != metadata.chunks:
+        document["chunk_grid"] = grid.to_json(chunks)
+    if metadata.zarr_format == 3:
+        return v3.parse({**document, "attributes": metadata.attributes}, place(store, path))
+    return v2.parse(document, metadata.attributes, place(store, path))
+
+
 def write_array(store: Store, path: str, metadata: ArrayMetadata) -> None:
     """Write the documents of an array."""
     if metadata.zarr_format == 3:
@@ -83,10 +155,30 @@ def write_array(store: Store, path: str, metadata: ArrayMetadata) -> None:
         write_document(store, key(path, v2.DOCUMENT), metadata.document)
 
 
-def write_attributes(store: Store, path: str, metadata: ArrayMetadata) -> None:
+def write_group(store: Store, path: str, metadata: GroupMetadata) -> None:
+    """Write the documents of a group, with what is consolidated."""
+    if metadata.zarr_format == 3:
+        write_document(store, key(path, v3.DOCUMENT), metadata.document)
+        return
+    write_document(store, key(path, v2.ATTRIBUTES), metadata.attributes)
+    write_document(store, key(path, v2.GROUP), metadata.document)
+    if metadata.consolidated_metadata is not None:
+        document = metadata.consolidated_metadata.to_v2(metadata)
+        write_document(store, key(path, group.CONSOLIDATED_V2), document)
+
+
+def write_node(store: Store, path: str, metadata: NodeMetadata) -> None:
+    """Write the documents of a node."""
+    if isinstance(metadata, ArrayMetadata):
+        write_array(store, path, metadata)
+    else:
+        write_group(store, path, metadata)
+
+
+def write_attributes(store: Store, path: str, metadata: NodeMetadata) -> None:
     """Write the document that holds the attributes."""
     if metadata.zarr_format == 3:
-        write_array(store, path, metadata)
+        write_node(store, path, metadata)
     else:
         write_document(store, key(path, v2.ATTRIBUTES), metadata.attributes)
 
@@ -115,13 +207,41 @@ def require_no_array_above(store: ReadableStore, path: str) -> None:
 def write_parents(store: Store, path: str, zarr_format: ZarrFormat) -> None:
     """Create the groups above `path` that are missing."""
     for parent in _parents(path):
-        if node_at(store, parent) is not None:
+        if node_at(store, parent) is None:
+            write_group(store, parent, GroupMetadata(zarr_format=zarr_format))
+
+
+def place_node(store: Store, path: str, metadata: NodeMetadata, *, overwrite: bool) -> None:
+    """Write the documents of a new node, and of the groups above it.
+
+    Raises `ContainsArrayError` or `ContainsGroupError` for what is in the way, unless it is to be
+    overwritten.
+    """
+    require_no_array_above(store, path)
+    if overwrite:
+        store.erase_prefix(key(path, "") if path else "")
+    else:
+        require_free(store, path)
+    write_parents(store, path, metadata.zarr_format)
+    write_node(store, path, metadata)
+
+
+def walk(
+    store: Store, root: str, zarr_format: ZarrFormat, max_depth: int | None, relative: str = ""
+) -> Iterator[tuple[str, NodeMetadata]]:
+    """Path below `root` and metadata of all nodes there, by name, parents first.
+
+    `max_depth` 0 is the members only. What is no node is left aside.
+    """
+    start = key(root, relative) if relative else root
+    for name in sorted(store.list_dir(f"{start}/" if start else "")):
+        path = key(relative, name)
+        metadata = read_node(store, key(root, path), zarr_format)
+        if metadata is None:
             continue
-        if zarr_format == 3:
-            write_document(store, key(parent, v3.DOCUMENT), v3.group_document())
-        else:
-            write_document(store, key(parent, v2.ATTRIBUTES), {})
-            write_document(store, key(parent, v2.GROUP), v2.group_document())
+        yield path, metadata
+        if isinstance(metadata, GroupMetadata) and max_depth != 0:
+            yield from walk(store, root, zarr_format, None if max_depth is None else max_depth - 1, path)
 
 
 def _parents(path: str) -> list[str]:

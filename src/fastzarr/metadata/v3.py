@@ -30,11 +30,6 @@ _REQUIRED = (
 _OPTIONAL = ("attributes", "dimension_names", "storage_transformers")
 
 
-def group_document() -> dict[str, Any]:
-    """Document of a group without attributes, as zarr-python writes it."""
-    return {"attributes": {}, "zarr_format": 3, "node_type": "group"}
-
-
 def create_document(
     *,
     shape: tuple[int, ...],
@@ -87,12 +82,7 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
     names = _parse_dimension_names(document.get("dimension_names"), shape, problems)
     if document.get("storage_transformers"):
         problems.add("storage_transformers", document["storage_transformers"], "an empty list")
-    for member in document.keys() - {*_REQUIRED, *_OPTIONAL}:
-        value = document[member]
-        if not isinstance(value, dict) or value.get("must_understand") is not False:
-            problems.add(
-                member, value, "no such member, or an object with must_understand false (Zarr v3 core)"
-            )
+    check_others({m: document[m] for m in document.keys() - {*_REQUIRED, *_OPTIONAL}}, problems)
     problems.raise_if_any()
     assert shape is not None
     assert chunks is not None
@@ -109,6 +99,15 @@ def parse(document: dict[str, Any], where: str) -> ArrayMetadata:
         attributes=attributes,
         document=document,
     )
+
+
+def check_others(members: dict[str, Any], problems: Problems) -> None:
+    """Note members of a document that fastzarr doesn't know but would have to understand."""
+    for member, value in members.items():
+        if not isinstance(value, dict) or value.get("must_understand") is not False:
+            problems.add(
+                member, value, "no such member, or an object with must_understand false (Zarr v3 core)"
+            )
 
 
 def _parse_grid(

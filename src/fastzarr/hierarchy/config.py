@@ -1,0 +1,44 @@
+"""Runtime configuration of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from fastzarr.errors import MetadataError
+from fastzarr.metadata.model import MemoryOrder
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArrayConfig:
+    """Runtime configuration of one array; nothing of it is stored."""
+
+    order: MemoryOrder = "C"
+    """Memory order of arrays that reading returns (in v2 the stored order is taken)."""
+    write_empty_chunks: bool = False
+    """Whether chunks equal to the fill value are stored; else they are left out, and erased."""
+    validate_checksums: bool = True
+    """Whether codecs that only add a checksum (`crc32c`, numcodecs' ones) compare it when reading."""
+
+
+ConfigLike = ArrayConfig | Mapping[str, Any] | None
+
+
+def config_members(config: ConfigLike) -> dict[str, Any]:
+    """What a configuration says, as a dictionary."""
+    if isinstance(config, ArrayConfig):
+        return {field.name: getattr(config, field.name) for field in fields(config)}
+    return dict(config or {})
+
+
+def parse_config(config: ConfigLike) -> ArrayConfig:
+    """Runtime configuration from what a caller gives; raises `MetadataError`."""
+    members = config_members(config)
+    known = [field.name for field in fields(ArrayConfig)]
+    unknown = sorted(members.keys() - set(known))
+    if unknown:
+        raise MetadataError("config", [f"got members {unknown}, expected only: {', '.join(known)}"])
+    if members.get("order", "C") not in ("C", "F"):
+        raise MetadataError("config", [f"order: got {members['order']!r}, expected 'C' or 'F'"])
+    return ArrayConfig(**members)

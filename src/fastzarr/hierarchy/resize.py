@@ -1,0 +1,62 @@
+"""Change of an array's shape: the metadata first, then the chunks that lie outside are removed."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+
+from fastzarr.chunks.key_encoding import ChunkKeyEncoding
+from fastzarr.hierarchy import nodes
+from fastzarr.stores.base import Store
+
+_FEW = 1000
+"""Chunks up to which their keys are erased one by one, stored or not, without listing."""
+
+Coords = tuple[int, ...]
+"""Coordinates of a chunk, or the number of chunks along each dimension."""
+
+
+def stored_chunks(store: Store, path: str, encoding: ChunkKeyEncoding, counts: Coords) -> Iterator[Coords]:
+    """Coordinates of the stored chunks of an array that has `counts` of them along each dimension."""
+    for coords, _ in _stored(store, path, encoding, len(counts)):
+        if all(coord < count for coord, count in zip(coords, counts, strict=True)):
+            yield coords
+
+
+def erase_outside(store: Store, path: str, encoding: ChunkKeyEncoding, before: Coords, after: Coords) -> None:
+    """Erase chunks that were among `before` chunks along each dimension, and are not among `after`.
+
+    Nothing is done for each chunk where the array only grows.
+    """
+    kept = tuple(map(min, before, after))
+    outside = math.prod(before) - math.prod(kept)
+    if outside == 0:
+        return
+    if outside <= _FEW:
+        template = nodes.key(path.replace("%", "%%"), encoding.template(len(before)))
+        for coords in _outside(before, kept):
+            store.erase(template % coords)
+        return
+    for coords, key in list(_stored(store, path, encoding, len(before))):
+        if any(coord >= count for coord, count in zip(coords, kept, strict=True)):
+            store.erase(key)
+
+
+def _outside(before: Coords, kept: Coords) -> Iterator[Coords]:
+    """Coordinates below `before` and not below `kept`, each once."""
+    for axis, (count, limit) in enumerate(zip(before, kept, strict=True)):
+        sides = [range(n) for n in kept[:axis]]
+        yield from itertools.product(*sides, range(limit, count), *map(range, before[axis + 1 :]))
+
+
+def _stored(store: Store, path: str, encoding: ChunkKeyEncoding, ndim: int) -> Iterator[tuple[Coords, str]]:
+    """Coordinates and key of every stored object that has the key of a chunk."""
+    prefix = nodes.key(path, "") if path else ""
+    number = "(0|[1-9][0-9]*)"
+    pattern = re.compile(re.escape(encoding.template(ndim)).replace("%d", number))
+    for key in store.list_prefix(prefix):
+        match = pattern.fullmatch(key[len(prefix) :])
+        if match is not None:
+            yield tuple(map(int, match.groups())), key
