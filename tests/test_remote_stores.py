@@ -180,6 +180,15 @@ def test_what_is_taken_as_a_store(tmp_path: Path) -> None:
     assert open_store(f"file://{tmp_path}").identity == open_store(tmp_path).identity
 
 
+def test_a_file_is_no_directory(tmp_path: Path) -> None:
+    (tmp_path / "a.zip").write_bytes(b"")
+    for given in (tmp_path / "a.zip", str(tmp_path / "a.zip"), f"file://{tmp_path}/a.zip"):
+        with pytest.raises(
+            NotADirectoryError, match=r"a\.zip': got a file, expected .*; ZipStore\('.*a\.zip'\)"
+        ):
+            open_store(given)
+
+
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_is_installed", lambda package: package == "fsspec")
     with pytest.raises(ImportError, match="s3fs"):

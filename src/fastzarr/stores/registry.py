@@ -29,13 +29,13 @@ def open_store(store: StoreLike, storage_options: dict[str, Any] | None = None) 
     """The store that a caller means.
 
     - a store is taken as it is; so are those of obstore and mappings of fsspec, in an adapter
-    - text and paths are directories, text that ends with `.zip` too; open archives with `ZipStore`
+    - text and paths are directories; archives are opened with `ZipStore`
     - `file://` is a directory; `memory://NAME` is shared in this process, `memory://` is a new store
     - other URLs are opened by obstore if it is installed and knows the scheme, else by fsspec
     - mappings keep what they are given; None is a new store in memory
 
     `storage_options` are for URLs only, and those of the package that opens them. Raises `TypeError` or
-    `ValueError` for anything else, `ImportError` where a package is missing.
+    `ValueError` for anything else, `NotADirectoryError` for a file, `ImportError` where a package is missing.
     """
     if isinstance(store, str) and _URL.match(store):
         return _open_url(store, storage_options)
@@ -44,7 +44,7 @@ def open_store(store: StoreLike, storage_options: dict[str, Any] | None = None) 
     if store is None:
         return MemoryStore()
     if isinstance(store, str | os.PathLike):
-        return LocalStore(store)
+        return _open_directory(os.fspath(store))
     if hasattr(store, "get_into"):
         return store  # type: ignore[return-value]
     module = type(store).__module__
@@ -60,7 +60,7 @@ def open_store(store: StoreLike, storage_options: dict[str, Any] | None = None) 
 def _open_url(url: str, storage_options: dict[str, Any] | None) -> Store:
     scheme, _, rest = url.partition("://")
     if scheme == "file" and not storage_options:
-        return LocalStore(rest)
+        return _open_directory(rest)
     if scheme == "memory" and not storage_options:
         return MemoryStore(_named.setdefault(rest.rstrip("/"), {}) if rest else None)
     if "::" not in url and scheme in SCHEMES and _is_installed("obstore"):
@@ -68,6 +68,14 @@ def _open_url(url: str, storage_options: dict[str, Any] | None) -> Store:
     if _is_installed("fsspec"):
         return FsspecStore.from_url(url, storage_options=storage_options)
     raise ImportError(f"{url!r} needs obstore or fsspec: pip install 'fastzarr[remote]'")
+
+
+def _open_directory(path: str) -> Store:
+    if os.path.isfile(path):
+        raise NotADirectoryError(
+            f"store {path!r}: got a file, expected a directory; ZipStore({path!r}) opens a ZIP archive"
+        )
+    return LocalStore(path)
 
 
 def _open_mapping(fs_map: Any) -> Store:
