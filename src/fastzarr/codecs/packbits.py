@@ -103,7 +103,7 @@ class PackBitsCodec(ShapedCodec):
             whole = np.zeros((components, size * 8), np.uint8)
             whole[:, first : last + 1] = bits
             if _is_signed(dtype):
-                whole[:, last + 1 :] = bits[:, -1:]
+                whole[:, last + 1 : _width(dtype)] = bits[:, -1:]
             octets = np.packbits(whole, axis=1, bitorder="little").reshape(-1)
         elements = octets.view(dtype.newbyteorder("<")) if sys.byteorder == "big" else octets.view(dtype)
         return elements.reshape(self.chunk.shape)

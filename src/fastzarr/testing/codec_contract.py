@@ -1,15 +1,21 @@
-"""What every bytes→bytes codec does. A codec passes by subclassing `CodecContract` and giving `make`."""
+"""What every codec does. A bytes→bytes codec passes by subclassing `CodecContract` and giving `make`, another
+one by subclassing `ArrayCodecContract` and giving `make` and `chunks`."""
+
+from __future__ import annotations
 
 import contextlib
 import copy
 import dataclasses
+import json
 import pickle
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from fastzarr.codecs import registry
 from fastzarr.codecs.base import BytesBytesCodec, ChunkSpec
@@ -136,3 +142,157 @@ class CodecContract(ABC):
         for thread in threads:
             thread.join()
         assert not failures
+
+
+class ArrayCodecContract(ABC):
+    """Tests of one array→array or array→bytes codec: subclass it and write `make` and `chunks`."""
+
+    @abstractmethod
+    def make(self) -> Any:
+        """The codec, with members that are not its defaults where it has any."""
+
+    @abstractmethod
+    def chunks(self) -> list[NDArray[Any]]:
+        """Chunks of two dimensions or more, of every data type that the codec takes."""
+
+    def decoded(self, chunk: NDArray[Any]) -> NDArray[Any]:
+        """What is read after `chunk` was written; the same, unless the codec loses something."""
+        return chunk
+
+    def resolved(self, chunk: NDArray[Any]) -> Any:
+        """The codec as a chain of such chunks has it."""
+        return self.make().resolve(spec_of(chunk))
+
+    def test_is_known_by_its_name(self) -> None:
+        codec = self.make()
+        assert codec.kind in ("array_array", "array_bytes")
+        assert registry.get(codec.name, codec.config()) == codec
+        assert registry.get(codec.name, json.loads(json.dumps(codec.config()))) == codec
+        assert codec.to_dict()["name"] == codec.name
+
+    def test_is_an_immutable_value(self) -> None:
+        codec = self.make()
+        same = type(codec).from_config(codec.config())
+        assert hash(same) == hash(codec)
+        assert pickle.loads(pickle.dumps(codec)) == codec
+        assert copy.deepcopy(codec) == codec
+        for member in dataclasses.fields(codec):
+            with pytest.raises(dataclasses.FrozenInstanceError):
+                setattr(codec, member.name, getattr(codec, member.name))
+
+    def test_unknown_members_are_refused(self) -> None:
+        codec = self.make()
+        with pytest.raises(MetadataError, match=rf"codec '{codec.name}': got members \['x'\], expected only"):
+            type(codec).from_config({**codec.config(), "x": 1})
+
+    def test_round_trip_of_any_strides(self) -> None:
+        for whole in self.chunks():
+            for chunk in laid_out(whole):
+                before = chunk.copy()
+                codec = self.resolved(chunk)
+                encoded = codec.encode_array(chunk)
+                assert same_elements(chunk, before), "what is encoded must not change"
+                if codec.kind == "array_array":
+                    spec = codec.encoded_spec(spec_of(chunk))
+                    assert (encoded.shape, encoded.dtype) == (spec.shape, spec.dtype)
+                else:
+                    assert len(memoryview(encoded).cast("B")) == len(encoded)
+                assert same_elements(codec.decode_array(encoded), self.decoded(before))
+
+    def test_strides_make_no_difference(self) -> None:
+        for whole in self.chunks():
+            encoded = [self.resolved(whole).encode_array(chunk) for chunk in laid_out(whole, equal=True)]
+            if isinstance(encoded[0], np.ndarray):
+                assert all(same_elements(other, encoded[0]) for other in encoded)
+            else:
+                assert len({bytes(other) for other in encoded}) == 1
+
+    def test_chunks_of_one_element(self) -> None:
+        for whole in self.chunks():
+            chunk = whole[:1, :1]
+            codec = self.resolved(chunk)
+            assert same_elements(codec.decode_array(codec.encode_array(chunk)), self.decoded(chunk))
+
+    def test_damaged_bytes_never_crash(self) -> None:
+        for chunk in self.chunks():
+            codec = self.resolved(chunk)
+            if codec.kind == "array_array":
+                return
+            encoded = bytes(codec.encode_array(chunk))
+            damaged = [encoded[:n] for n in {0, 1, 4, len(encoded) // 2, len(encoded) - 1}]
+            damaged += [encoded + b"x", encoded * 2]
+            places = np.random.default_rng(7).integers(0, len(encoded) * 8, 300)
+            for place in {*range(min(320, len(encoded) * 8)), *places.tolist()}:
+                flipped = bytearray(encoded)
+                flipped[place // 8] ^= 1 << place % 8
+                damaged.append(bytes(flipped))
+            for data in damaged:
+                with contextlib.suppress(CodecError):
+                    assert codec.decode_array(data).shape == chunk.shape
+
+    def test_truncated_and_over_long_bytes_are_refused(self) -> None:
+        for chunk in self.chunks():
+            codec = self.resolved(chunk)
+            if codec.kind == "array_array":
+                return
+            encoded = bytes(codec.encode_array(chunk))
+            for data in (b"", encoded[:1], encoded[: len(encoded) // 2], encoded[:-1], encoded + b"x"):
+                with pytest.raises(CodecError) as caught:
+                    codec.decode_array(data)
+                assert caught.value.kind == "codec"
+
+    def test_many_threads(self) -> None:
+        chunk = self.chunks()[0]
+        codec = self.resolved(chunk)
+        failures: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                for _ in range(20):
+                    decoded = codec.decode_array(codec.encode_array(chunk))
+                    assert same_elements(decoded, self.decoded(chunk))
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures
+
+
+def spec_of(chunk: NDArray[Any]) -> ChunkSpec:
+    """Spec of a chunk, with the fill value zero."""
+    fill: Any = "" if chunk.dtype.kind in "OT" else np.zeros(1, chunk.dtype)[0]
+    return ChunkSpec(shape=chunk.shape, dtype=chunk.dtype, fill_value=fill)
+
+
+def laid_out(chunk: NDArray[Any], *, equal: bool = False) -> Iterator[NDArray[Any]]:
+    """The chunk in several memory layouts, and, unless `equal`, with its elements elsewhere."""
+    yield np.ascontiguousarray(chunk)
+    yield np.asfortranarray(chunk)
+    spread = np.empty((chunk.shape[0] * 2, *chunk.shape[1:]), chunk.dtype)
+    spread[::2] = chunk
+    yield spread[::2]
+    backward = np.ascontiguousarray(chunk[::-1])
+    yield backward[::-1]
+    if not equal:
+        yield chunk[::-1]
+        yield chunk.T
+
+
+def same_elements(found: NDArray[Any], expected: NDArray[Any]) -> bool:
+    """Whether shape and all elements are equal, numbers by their bits."""
+    if found.shape != expected.shape:
+        return False
+    if expected.dtype.kind in "OT":
+        pairs = zip(found.reshape(-1).tolist(), expected.reshape(-1).tolist(), strict=True)
+        return all(
+            np.array_equal(one, other) if isinstance(other, np.ndarray) else one == other
+            for one, other in pairs
+        )
+    native = expected.dtype.newbyteorder("=")
+    return found.dtype.newbyteorder("=") == native and bool(
+        found.astype(native).tobytes() == expected.astype(native).tobytes()
+    )
