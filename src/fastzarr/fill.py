@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,18 +18,16 @@ class FillPattern:
     """
 
     def __init__(self, fill: Any, dtype: np.dtype[Any]) -> None:
-        self._by_value = dtype.hasobject or dtype.kind == "T"
         self._fill = fill[()] if isinstance(fill, np.ndarray) else fill
+        self._by_value = dtype.hasobject or dtype.kind == "T"
+        self._element = np.empty(1, dtype)
+        self._element[0] = self._fill
         if self._by_value:
             return
-        pattern = np.array([fill], dtype)
-        self._bytes = pattern[0].tobytes()
-        size = next(size for size in (8, 4, 2, 1) if dtype.itemsize % size == 0)
-        bits = np.dtype(f"u{size}")
-        self._bits = bits
-        self._parts = dtype.itemsize // size
-        self._pattern = pattern.view(bits)
-        self._block = max(1, _BLOCK_BYTES // dtype.itemsize)
+        self._bytes = self._element[0].tobytes()
+        self._single = dtype.itemsize in (1, 2, 4, 8)
+        # A multiple of 8 elements, which are a whole number of 64-bit integers.
+        self._block = max(8, _BLOCK_BYTES // dtype.itemsize // 8 * 8)
 
     def covers(self, chunk: NDArray[Any]) -> bool:
         """Whether all elements equal the fill value, bit by bit."""
@@ -42,16 +41,31 @@ class FillPattern:
         flat = _flat(chunk)
         return all(self._equal(flat[at : at + self._block]) for at in range(0, flat.size, self._block))
 
+    @cached_property
+    def _pattern(self) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+        """The fill value as one integer of its size, or a block of it as 64-bit integers; and as bytes."""
+        if self._single:
+            return self._element.view(f"u{self._element.itemsize}"), self._element.view("u1")
+        block = np.repeat(self._element, self._block).view("u1")
+        return block.view("u8"), block
+
     def _equal(self, flat: NDArray[Any]) -> bool:
-        bits = np.ascontiguousarray(flat).view(self._bits)
-        if self._parts > 1:
-            bits = bits.reshape(-1, self._parts)
-        return bool((bits == self._pattern).all())
+        flat = np.ascontiguousarray(flat)
+        integers, pattern = self._pattern
+        if self._single:
+            return bool((flat.view(integers.dtype) == integers).all())
+        found = flat.view("u1")
+        count = found.size // 8
+        return bool(
+            (found[: count * 8].view("u8") == integers[:count]).all()
+            and (found[count * 8 :] == pattern[count * 8 : found.size]).all()
+        )
 
     def _covers_values(self, chunk: NDArray[Any]) -> bool:
-        if chunk.dtype.kind == "T":
-            first = chunk[(0,) * chunk.ndim]
-            return bool(first == self._fill and (chunk == self._fill).all())
+        if not _same(chunk[(0,) * chunk.ndim], self._fill):
+            return False
+        if isinstance(self._fill, bytes | str):
+            return bool((chunk == self._element).all())
         return all(_same(element, self._fill) for element in chunk.flat)
 
 
