@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from fastzarr.codecs import registry
 from fastzarr.codecs.bitround import BitRoundCodec
-from fastzarr.codecs.cast_value import CastValueCodec
+from fastzarr.codecs.cast_value import CastValue
 from fastzarr.codecs.numcodecs import filters, objects
 from fastzarr.codecs.numcodecs.pcodec import PCodec
 from fastzarr.codecs.numcodecs.v2 import FiltersCodec
 from fastzarr.codecs.packbits import PackBitsCodec
 from fastzarr.codecs.reshape import ReshapeCodec
-from fastzarr.codecs.scale_offset import ScaleOffsetCodec
+from fastzarr.codecs.scale_offset import ScaleOffset
 from fastzarr.codecs.transpose import TransposeCodec
 from fastzarr.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
 from fastzarr.errors import CodecError
@@ -177,7 +177,7 @@ class TestNumcodecsBitRound(TestBitRound):
 class TestCastValue(ArrayCodecContract):
     def make(self) -> Any:
         pairs = {"encode": [["NaN", -1]], "decode": [[-1, "NaN"]]}
-        return CastValueCodec(data_type="int16", rounding="towards-zero", scalar_map=pairs)
+        return CastValue(data_type="int16", rounding="towards-zero", scalar_map=pairs)
 
     def chunks(self) -> list[NDArray[Any]]:
         return [(RANDOM.random((5, 7)) * 1000).astype(dtype) for dtype in ("f4", "f8")]
@@ -188,7 +188,7 @@ class TestCastValue(ArrayCodecContract):
 
 class TestScaleOffset(ArrayCodecContract):
     def make(self) -> Any:
-        return ScaleOffsetCodec(offset=5, scale=2)
+        return ScaleOffset(offset=5, scale=2)
 
     def chunks(self) -> list[NDArray[Any]]:
         return [np.arange(35).astype(dtype).reshape(5, 7) for dtype in ("i2", "i8", "f4", "f8")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -14,6 +15,13 @@ import numpy as np
 from fastzarr.codecs.base import ChunkSpec, CodecBase, Kind
 from fastzarr.data_types import byte_order_matters
 from fastzarr.errors import MetadataError
+
+
+class Endian(StrEnum):
+    """Byte orders, by zarr-python's names."""
+
+    big = "big"
+    little = "little"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +36,8 @@ class BytesCodec(CodecBase):
     """Byte order; None where elements have one byte."""
 
     def __post_init__(self) -> None:
+        if isinstance(self.endian, StrEnum):
+            object.__setattr__(self, "endian", self.endian.value)
         self.check("endian", self.endian in ("little", "big", None), "'little' or 'big'")
 
     @classmethod

@@ -22,7 +22,7 @@ _Pairs = tuple[tuple[Any, Any], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CastValueCodec(ShapedCodec):
+class CastValue(ShapedCodec):
     """array→array to another data type, and back; integers and floats."""
 
     name: ClassVar[str] = "cast_value"

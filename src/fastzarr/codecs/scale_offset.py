@@ -18,7 +18,7 @@ from fastzarr.errors import CodecError, MetadataError
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScaleOffsetCodec(ShapedCodec):
+class ScaleOffset(ShapedCodec):
     """array→array with offset and scale; the data type stays."""
 
     name: ClassVar[str] = "scale_offset"

@@ -12,8 +12,18 @@ if TYPE_CHECKING:
     from fastzarr.codecs.lz4 import LZ4Codec as LZ4  # noqa: N814
     from fastzarr.codecs.numcodecs.checksums import CRC32, CRC32C, Adler32, Fletcher32, JenkinsLookup3
     from fastzarr.codecs.numcodecs.compressors import BZ2, LZMA, Blosc, GZip, Zstd
+    from fastzarr.codecs.numcodecs.filters import (
+        AsType,
+        BitRound,
+        Delta,
+        FixedScaleOffset,
+        PackBits,
+        Quantize,
+    )
     from fastzarr.codecs.numcodecs.objects import JSON2, MsgPack2, VLenArray
+    from fastzarr.codecs.numcodecs.pcodec import PCodec
     from fastzarr.codecs.numcodecs.shuffle import Shuffle
+    from fastzarr.codecs.numcodecs.zfpy import ZFPY
     from fastzarr.codecs.zlib import ZlibCodec as Zlib
 
 __all__ = [
@@ -23,12 +33,20 @@ __all__ = [
     "JSON2",
     "LZ4",
     "LZMA",
+    "ZFPY",
     "Adler32",
+    "AsType",
+    "BitRound",
     "Blosc",
+    "Delta",
+    "FixedScaleOffset",
     "Fletcher32",
     "GZip",
     "JenkinsLookup3",
     "MsgPack2",
+    "PCodec",
+    "PackBits",
+    "Quantize",
     "Shuffle",
     "VLenArray",
     "Zlib",
@@ -38,8 +56,11 @@ __all__ = [
 _MODULES = {
     "checksums": ("CRC32", "CRC32C", "Adler32", "Fletcher32", "JenkinsLookup3"),
     "compressors": ("BZ2", "LZMA", "Blosc", "GZip", "Zstd"),
+    "filters": ("AsType", "BitRound", "Delta", "FixedScaleOffset", "PackBits", "Quantize"),
     "objects": ("JSON2", "MsgPack2", "VLenArray"),
+    "pcodec": ("PCodec",),
     "shuffle": ("Shuffle",),
+    "zfpy": ("ZFPY",),
 }
 """Names by module."""
 
