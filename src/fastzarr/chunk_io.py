@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from fastzarr import sharding
 from fastzarr.chunks.axis import Axis
 from fastzarr.codec_chain import PreparedChain
-from fastzarr.errors import ChunkError, CodecError
+from fastzarr.errors import ChunkError, ChunkNotFoundError, CodecError
 from fastzarr.fill import FillPattern
 from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.sharding import ShardLayout, ShardReader, ShardWriter
@@ -72,6 +72,7 @@ class ChunkIO:
         dtype: np.dtype[Any],
         fill_value: Any,
         write_empty_chunks: bool,
+        read_missing_chunks: bool = True,
         lock: _Lock = lock,
     ) -> None:
         self._store = store
@@ -84,6 +85,7 @@ class ChunkIO:
         self._lock = lock
         self._field: str | None = None
         self._fill = fill_value
+        self._read_missing = read_missing_chunks
         self._elided = None if write_empty_chunks else FillPattern(fill_value, dtype)
 
         layout = sharding.layout_of(chain)
@@ -135,10 +137,20 @@ class ChunkIO:
             return
         if complete and not padded:
             if not self._fetch_into(key, target):
-                target[...] = self._fill
+                self._read_missing_chunk(key, target)
             return
         chunk = self._fetch(key)
-        target[...] = self._fill if chunk is None else chunk[selected]
+        if chunk is None:
+            self._read_missing_chunk(key, target)
+        else:
+            target[...] = chunk[selected]
+
+    def _read_missing_chunk(self, key: str, target: NDArray[Any]) -> None:
+        if not self._read_missing:
+            raise ChunkNotFoundError(
+                key, "is not stored; config read_missing_chunks=True reads it as the fill value"
+            )
+        target[...] = self._fill
 
     def _fetch(self, key: str) -> NDArray[Any] | None:
         """The whole chunk in memory of its own, or None where it is missing."""
@@ -201,7 +213,7 @@ class ChunkIO:
         with contextlib.nullcontext(self._store) if snapshot is None else snapshot(key) as store:
             shard = ShardReader.open(shards.layout, store, key)
             if shard is None:
-                target[...] = self._fill
+                self._read_missing_chunk(key, target)
                 return
             io, plan = self._inside(shards, projection, shard)
             shard.expect([shards.layout.template % inner.coords for inner in plan])

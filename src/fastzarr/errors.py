@@ -55,6 +55,12 @@ class ChunkError(ZarrError, ValueError):
         return type(self), (self.key, self.reason)
 
 
+class ChunkNotFoundError(ChunkError):
+    """A chunk is not stored, and reading it as the fill value was not wanted."""
+
+    kind = "chunk-not-found"
+
+
 class ChunkShapeError(ZarrError, NotImplementedError):
     """The one chunk shape was asked for of an array whose chunks differ in shape."""
 

@@ -14,7 +14,7 @@ import zarr
 from oracle import assert_same, files, read_by_tensorstore, values
 
 import fastzarr
-from fastzarr.errors import KeyNameError, StoreError
+from fastzarr.errors import ChunkNotFoundError, KeyNameError, StoreError
 from fastzarr.storage import ZipStore
 
 SHARDED = pytest.mark.parametrize("sharded", [False, True], ids=["chunks", "shards"])
@@ -68,6 +68,41 @@ def test_a_failed_read_is_no_missing_chunk(compressors: Any, sharded: bool) -> N
     assert {key: store.get(key) for key in store.list_prefix("")} == stored
     store.erase("c/0")
     assert (array[:2] == -1).all()
+
+
+# zarr-python#486, PR#3748; pydata/xarray#9701
+@SHARDED
+@pytest.mark.parametrize("compressors", [None, "auto"])
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_missing_chunks_raise_where_asked_for(zarr_format: Any, compressors: Any, sharded: bool) -> None:
+    store = fastzarr.MemoryStore()
+    options: dict[str, Any] = {"shards": (4,)} if sharded and zarr_format == 3 else {}
+    array = fastzarr.create_array(
+        *(store,),
+        name="a",
+        shape=11,
+        chunks=2,
+        dtype="i4",
+        compressors=compressors,
+        fill_value=7,
+        zarr_format=zarr_format,
+        config={"read_missing_chunks": False},
+        **options,
+    )
+    array[:4] = [1, 2, 3, 4]
+    array[4] = 5  # the rest of a new chunk is the fill value
+    last = {(2, False): "a/5", (3, False): "a/c/5", (3, True): "a/c/2"}[zarr_format, bool(options)]
+    for opened in (array, pickle.loads(pickle.dumps(array)), array.with_config({"order": "F"})):
+        np.testing.assert_array_equal(opened[:6], [1, 2, 3, 4, 5, 7])
+        for selection in (-1, slice(10, 11), [0, 10]):
+            with pytest.raises(ChunkNotFoundError, match=rf"chunk '{last}': is not stored; config") as caught:
+                opened[selection]
+            assert (caught.value.key, caught.value.kind) == (last, "chunk-not-found")
+            assert isinstance(caught.value, ValueError)
+        with pytest.raises(ChunkNotFoundError):
+            opened[...]
+    filled = array.with_config({"read_missing_chunks": True})
+    np.testing.assert_array_equal(filled[...], [1, 2, 3, 4, 5, *[7] * 6])
 
 
 # zarr-python#2357, PR#2384, PR#2850, PR#3926

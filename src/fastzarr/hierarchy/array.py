@@ -76,6 +76,7 @@ class Array(Selectable):
             fill_value=metadata.fill_element,
             # v2's null says nothing of what is missing, so nothing is left out for it.
             write_empty_chunks=config.write_empty_chunks or metadata.fill_value is None,
+            read_missing_chunks=config.read_missing_chunks,
         )
 
     def __reduce__(self) -> tuple[object, ...]:

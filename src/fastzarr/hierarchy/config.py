@@ -18,6 +18,11 @@ class ArrayConfig:
     """Memory order of arrays that reading returns (in v2 the stored order is taken)."""
     write_empty_chunks: bool = False
     """Whether chunks equal to the fill value are stored; else they are left out, and erased."""
+    read_missing_chunks: bool = True
+    """Whether chunks that are not stored read as the fill value; else reading one is a `ChunkNotFoundError`.
+
+    Of a sharded array those are shards: an inner chunk that a stored shard leaves out is the fill value.
+    """
     validate_checksums: bool = True
     """Whether codecs that only add a checksum (`crc32c`, numcodecs' ones) compare it when reading."""
 
