@@ -1,8 +1,12 @@
 """Every row of `docs/differences.md`, against the installed zarr-python: the test has the row's name."""
 
 import json
+import pickle
 import re
+import zipfile
+from collections import UserDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +20,8 @@ from zarr.core.buffer.cpu import Buffer
 from zarr.storage import MemoryStore
 
 import fastzarr
-from fastzarr.errors import BufferMismatchError, ChunkError, MetadataError, SelectionError
+from fastzarr.errors import BufferMismatchError, ChunkError, MetadataError, SelectionError, StoreError
+from fastzarr.stores.registry import open_store
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "differences.md"
 OLDEST = zarr.__version__.startswith("3.1.")
@@ -353,3 +358,83 @@ def test_rectilinear_grids_without_a_switch() -> None:
     with pytest.raises((TypeError, ValueError)):
         theirs(chunks=[[1, 3]])
     assert ours(chunks=[[1, 3]]).read_chunk_sizes == ((1, 3),)
+
+
+def test_mappings() -> None:
+    objects: UserDict[str, bytes] = UserDict()
+    with pytest.raises(TypeError, match="UserDict"):
+        zarr.create_array(objects, shape=4, dtype="f4")
+    fastzarr.create_array(objects, shape=4, dtype="f4")
+    assert list(objects) == ["zarr.json"]
+
+
+def test_options_of_urls() -> None:
+    store = open_store("s3://bucket", {"anon": True, "region": "us-east-1"})
+    assert isinstance(store, fastzarr.storage.ObjectStore)
+    assert store.store.config == {"bucket": "bucket", "region": "us-east-1", "skip_signature": "true"}
+    with pytest.raises(ValueError, match="Configuration key: 'client_kwargs'"):
+        open_store("s3://bucket", {"client_kwargs": "x"})
+
+
+def test_urls_of_http_servers() -> None:
+    assert not zarr.storage.FsspecStore.from_url("http://localhost:9").read_only
+    assert open_store("http://localhost:9").read_only
+
+
+def test_entries_written_twice_in_zip_archives(tmp_path: Path) -> None:
+    for library, count in ((zarr, 2), (fastzarr, 1)):
+        path = tmp_path / f"{library.__name__}.zip"
+        store = library.storage.ZipStore(path, mode="w")
+        array = library.create_array(store, shape=4, dtype="f4")
+        array[...] = 1
+        with pytest.warns(UserWarning, match="Duplicate name") if library is zarr else nullcontext():
+            array[...] = 2
+        store.close()
+        with zipfile.ZipFile(path) as archive:
+            assert archive.namelist().count("c/0") == count
+
+
+def test_erasing_in_zip_archives(tmp_path: Path) -> None:
+    their_store = zarr.storage.ZipStore(tmp_path / "a.zip", mode="w")
+    zarr.create_array(their_store, shape=4, dtype="f4")
+    with pytest.raises(zarr.errors.ContainsArrayError):
+        zarr.create_array(their_store, shape=5, dtype="f4", overwrite=True)
+    their_store.close()
+    with fastzarr.storage.ZipStore(tmp_path / "b.zip", mode="w") as store:
+        fastzarr.create_array(store, data=np.ones(4))
+        fastzarr.create_array(store, shape=5, dtype="f4", overwrite=True)
+    with zipfile.ZipFile(tmp_path / "b.zip") as archive:
+        assert archive.namelist() == ["zarr.json"]
+
+
+def test_pickled_zip_stores_open_for_writing(tmp_path: Path) -> None:
+    their_store = zarr.storage.ZipStore(tmp_path / "a.zip", mode="w")
+    zarr.create_array(their_store, data=np.ones(4))
+    their_store.close()
+    pickle.loads(pickle.dumps(their_store)).close()
+    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+        assert archive.namelist() == []
+    with fastzarr.storage.ZipStore(tmp_path / "b.zip", mode="w") as store, pytest.raises(TypeError):
+        pickle.dumps(store)
+
+
+def test_damaged_entries_of_zip_archives(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with fastzarr.storage.ZipStore(path, mode="w") as store:
+        fastzarr.create_array(store, data=np.full(100, 7, "u1"), compressors=None)
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"\x07" * 100, b"\x08" * 100))
+    their_store = zarr.storage.ZipStore(path, mode="r")
+    with pytest.raises(zipfile.BadZipFile):
+        zarr.open_array(their_store, mode="r")[...]
+    their_store.close()
+    with fastzarr.storage.ZipStore(path) as store, pytest.raises(StoreError, match="'c/0'"):
+        fastzarr.open_array(store, mode="r")[...]
+
+
+def test_files_given_for_directories(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"")
+    with pytest.raises(FileNotFoundError):
+        zarr.open_array(tmp_path / "a", mode="r")
+    with pytest.raises(NotADirectoryError, match="ZipStore"):
+        fastzarr.open_array(tmp_path / "a", mode="r")
