@@ -118,6 +118,28 @@ def test_sizes_may_reach_beyond_the_array() -> None:
             assert store["c/1"] == bytes([3, 4, 9, 9])
 
 
+def test_resizing_keeps_sizes_and_adds_one_chunk() -> None:
+    store: dict[str, bytes] = {}
+    data = np.arange(12, dtype="u1")
+    array = fastzarr.create_array(store, data=data, chunks=[[3, 4, 5]], compressors=None)
+    for size, sizes, edges in (
+        (5, (3, 2), [3, 4, 5]),
+        (10, (3, 4, 3), [3, 4, 5]),
+        (20, (3, 4, 5, 8), [3, 4, 5, 8]),
+        (36, (3, 4, 5, 8, 16), [3, 4, 5, 8, 16]),
+        (0, (), [3, 4, 5, 8, 16]),
+    ):
+        array.resize(size)
+        assert array.read_chunk_sizes == (sizes,)
+        assert document(store)["chunk_grid"]["configuration"]["chunk_shapes"] == [edges]
+        kept = np.zeros(size, "u1")
+        kept[: min(size, 7)] = data[: min(size, 7)]
+        assert_same(fastzarr.open_array(store, mode="r")[...], kept)
+    array.append(np.arange(40, dtype="u1"))
+    assert array.read_chunk_sizes == ((3, 4, 5, 8, 16, 4),)
+    assert_same(array[...], np.arange(40, dtype="u1"))
+
+
 def test_a_truncated_chunk_is_told_with_its_own_size() -> None:
     store: dict[str, bytes] = {}
     array = fastzarr.create_array(store, data=np.ones(5, "i4"), chunks=[[2, 3]], compressors=None)
