@@ -82,6 +82,21 @@ def test_documents_are_those_of_zarr_python(name: str, zarr_format: int) -> None
     assert documents(written_by_fastzarr(call)) == documents(written_by_zarr(call))
 
 
+@each_sample
+def test_documents_of_shards_are_those_of_zarr_python(name: str) -> None:
+    if not known_to_zarr(name, 3):
+        pytest.skip("zarr-python writes 'structured'")
+    data, arguments = sample(name)
+    arguments = arguments | {"shape": (8, 8), "chunks": (2, 2), "shards": (4, 4)}
+    if "record" in name:
+        arguments["fill_value"] = data.astype(data.dtype)[0, 0]
+
+    def call(library: Any, store: Any) -> None:
+        library.create_array(store, **arguments)
+
+    assert documents(written_by_fastzarr(call)) == documents(written_by_zarr(call))
+
+
 @pytest.mark.parametrize("compressor", [None, {"id": "zlib", "level": 1}], ids=["plain", "zlib"])
 @pytest.mark.parametrize("order", ["C", "F"])
 @each_sample

@@ -20,7 +20,15 @@ from numpy.typing import NDArray
 from fastzarr import ranges
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.codecs import registry
-from fastzarr.codecs.base import Buffer, ChunkSpec, Codec, CodecBase, Kind, is_integer
+from fastzarr.codecs.base import (
+    Buffer,
+    ChunkSpec,
+    Codec,
+    CodecBase,
+    Kind,
+    is_integer,
+    named_configuration,
+)
 from fastzarr.codecs.bytes import BytesCodec
 from fastzarr.codecs.crc32c import Crc32cCodec
 from fastzarr.errors import ChunkError, CodecError, MetadataError
@@ -74,8 +82,8 @@ class ShardingCodec(CodecBase):
         """Configuration as it is written."""
         return {
             "chunk_shape": list(self.chunk_shape),
-            "codecs": [_to_json(codec) for codec in self.codecs],
-            "index_codecs": [_to_json(codec) for codec in self.index_codecs],
+            "codecs": [named_configuration(codec) for codec in self.codecs],
+            "index_codecs": [named_configuration(codec) for codec in self.index_codecs],
             "index_location": self.index_location,
         }
 
@@ -367,8 +375,3 @@ def _copy(data: Buffer, out: memoryview) -> int:
     size = min(len(data), len(out))
     out[:size] = memoryview(data)[:size]
     return len(data)
-
-
-def _to_json(codec: Codec) -> dict[str, Any]:
-    configuration = codec.config()
-    return {"name": codec.name, "configuration": configuration} if configuration else {"name": codec.name}

@@ -126,8 +126,7 @@ class CodecBase:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, as zarr-python's codecs have it."""
-        configuration = self.config()
-        return {"name": self.name, "configuration": configuration} if configuration else {"name": self.name}
+        return named_configuration(self)  # type: ignore[arg-type]
 
     def resolve(self, spec: ChunkSpec) -> Self:
         """The codec itself, since it takes nothing from the chunk, with its libraries loaded.
@@ -168,3 +167,11 @@ class ShapedCodec(CodecBase):
 def is_integer(value: object, low: int, high: int) -> bool:
     """Whether `value` is an integer, and no bool, from `low` to `high`."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high
+
+
+def named_configuration(codec: Codec) -> dict[str, Any]:
+    """JSON form of a codec, without an empty `configuration`, except where zarr-python writes that."""
+    configuration = codec.config()
+    if not configuration and not codec.name.startswith("vlen-"):
+        return {"name": codec.name}
+    return {"name": codec.name, "configuration": configuration}
