@@ -10,7 +10,7 @@ import pytest
 
 import fastzarr
 from fastzarr.errors import ReadOnlyError
-from fastzarr.storage import LoggingStore, WrapperStore
+from fastzarr.storage import LoggingStore, WrapperStore, ZipStore
 from fastzarr.stores.base import Store
 from fastzarr.testing.store_contract import SnapshotStoreContract
 
@@ -84,3 +84,24 @@ def test_a_store_that_answers_late_is_asked_for_several_chunks_at_the_same_time(
     store = Waiting(memory)
     store.concurrency = 12
     np.testing.assert_array_equal(fastzarr.open_array(store)[...], np.arange(24))
+
+
+# zarr-developers/zarr-python#4165, #4187
+def test_stores_are_closed_by_a_with_block(tmp_path: Path) -> None:
+    """Those that hold nothing open can be used afterwards; an archive can't."""
+    for store in (
+        fastzarr.MemoryStore(),
+        fastzarr.LocalStore(tmp_path / "a"),
+        LoggingStore(fastzarr.MemoryStore()),
+    ):
+        for turn in (b"1", b"2"):
+            with store as same:
+                assert same is store
+                store.set("a", turn)
+            store.close()
+        assert bytes(store.get("a") or b"") == b"2"
+    archive = ZipStore(tmp_path / "a.zip", mode="w")
+    with LoggingStore(archive) as store:
+        store.set("a", b"1")
+    with pytest.raises(ValueError, match="is closed"):
+        archive.get("a")

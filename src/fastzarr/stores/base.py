@@ -98,6 +98,19 @@ class Store(ReadableStore, Protocol):
         """Names directly below `prefix`, which is empty or ends with `/`."""
 
 
+class Closing:
+    """A context manager that closes at its end; of what holds nothing open, as most stores do."""
+
+    def close(self) -> None:
+        """Nothing, since nothing is held open: the store can be used afterwards."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
 def check_key(key: str) -> None:
     """Raise `KeyNameError` for an empty key, empty, `.` or `..` segments, backslashes and NUL."""
     wrapped = f"/{key}/"

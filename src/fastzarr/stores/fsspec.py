@@ -10,7 +10,7 @@ from typing import Any, NoReturn, Self, TypeVar
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import GAP, Range, clip, cut, merge
-from fastzarr.stores.base import CONCURRENCY, Buffer, check_key, check_prefix, check_writable, is_key
+from fastzarr.stores.base import CONCURRENCY, Buffer, Closing, check_key, check_prefix, check_writable, is_key
 
 _Result = TypeVar("_Result")
 
@@ -18,7 +18,7 @@ _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 """A directory is no object, and there is none below a file."""
 
 
-class FsspecStore:
+class FsspecStore(Closing):
     """Objects below `path` in the file system `fs`, which blocks (not made with `asynchronous=True`).
 
     Whether an object appears whole is up to the file system; that of local files writes in place.

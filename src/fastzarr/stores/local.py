@@ -16,7 +16,7 @@ from typing import Literal, Self, get_args
 
 from fastzarr.errors import KeyNameError
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, RangeReader, check_key, check_prefix, check_writable
+from fastzarr.stores.base import Buffer, Closing, RangeReader, check_key, check_prefix, check_writable
 from fastzarr.stores.memory import MemoryStore
 
 Durability = Literal["none", "files", "full"]
@@ -36,7 +36,7 @@ _BEYOND = bytearray(1)
 _DESCRIPTORS = "/proc/self/fd/" if os.path.isdir("/proc/self/fd") else None
 
 
-class LocalStore:
+class LocalStore(Closing):
     """Objects as files below `root`.
 
     `durability` says what `set` waits for: `"none"` nothing, the operating system writes when it likes;

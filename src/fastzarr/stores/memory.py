@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from typing import Self
 
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable, names_below
+from fastzarr.stores.base import Buffer, Closing, check_key, check_prefix, check_writable, names_below
 
 
-class MemoryStore:
+class MemoryStore(Closing):
     """Objects as `bytes` in a dictionary; what is set is copied."""
 
     range_gap = 0

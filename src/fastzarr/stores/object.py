@@ -12,6 +12,7 @@ from fastzarr.ranges import GAP, Range, clip, cut, merge
 from fastzarr.stores.base import (
     CONCURRENCY,
     Buffer,
+    Closing,
     check_key,
     check_prefix,
     check_writable,
@@ -28,7 +29,7 @@ _PLACE = ("bucket", "container_name", "account_name", "endpoint", "region")
 """Members of a configuration that say where the objects are."""
 
 
-class ObjectStore:
+class ObjectStore(Closing):
     """Objects in `store`, a store of `obstore.store`. Its calls block, without an event loop.
 
     Whether an object appears whole is up to the service; S3, Google Cloud Storage and Azure do it so.

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from fastzarr.ranges import Range
-from fastzarr.stores.base import Buffer, RangeReader, Store
+from fastzarr.stores.base import Buffer, Closing, RangeReader, Store
 
 if TYPE_CHECKING:
     import logging
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-class WrapperStore:
+class WrapperStore(Closing):
     """All verbs of another store; subclass it and change some."""
 
     def __init__(self, store: Store) -> None:
@@ -29,6 +29,12 @@ class WrapperStore:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._store})"
+
+    def close(self) -> None:
+        """Close the store within, where it can be closed."""
+        close = getattr(self._store, "close", None)
+        if close is not None:
+            close()
 
     @property
     def identity(self) -> Hashable:

@@ -9,12 +9,11 @@ import threading
 import time
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from types import TracebackType
 from typing import IO, TYPE_CHECKING, Literal, Self, get_args
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, check_key, check_prefix, check_writable, is_key, names_below
+from fastzarr.stores.base import Buffer, Closing, check_key, check_prefix, check_writable, is_key, names_below
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -32,7 +31,7 @@ _PLAIN_FILE = 0o100644 << 16
 """File mode, in the upper half of the external attributes."""
 
 
-class ZipStore:
+class ZipStore(Closing):
     """Objects as entries of the archive at `path`.
 
     `mode`: `"r"` reads; `"a"` reads and adds, creating the archive if absent; `"w"` creates it anew; `"x"`
@@ -73,17 +72,6 @@ class ZipStore:
         if self.mode != "r":
             raise TypeError(f"{self} is open in mode {self.mode!r}: close it, and pickle one of mode 'r'")
         return _restore, (self.path,)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @property
     def identity(self) -> Hashable:
