@@ -190,6 +190,9 @@ class _Numcodec:
         return str(self.codec.codec_id)
 
     def encode(self, value: Any) -> Any:
+        if self.codec.codec_id == "bitround":
+            # It would make C order of Fortran order.
+            value = value.reshape(-1, order="A")
         with np.errstate(all="ignore"):
             return self.codec.encode(value)
 
