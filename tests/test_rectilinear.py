@@ -235,6 +235,7 @@ def test_zarr_python_reads_and_writes_the_same(arguments: dict[str, Any], tmp_pa
         )
         assert ours.read_chunk_sizes == theirs.read_chunk_sizes
         assert ours.write_chunk_sizes == theirs.write_chunk_sizes
+        assert (ours.cdata_shape, ours.nchunks) == (theirs.cdata_shape, theirs.nchunks)
         for name in ("chunks", "shards"):
             outcomes = []
             for array in (ours, theirs):
