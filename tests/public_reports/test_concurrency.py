@@ -20,6 +20,7 @@ from oracle import assert_same, files, read_by_zarr, values
 
 import fastzarr
 from fastzarr import chunk_io
+from fastzarr.errors import ContainsGroupError
 from fastzarr.sharding import ShardLayout
 
 SHARDED = pytest.mark.parametrize("sharded", [False, True], ids=["chunks", "shards"])
@@ -78,6 +79,43 @@ def test_calls_that_write_many_shards_side_by_side_keep_all(monkeypatch: pytest.
                 pool.map(lambda row, turn=turn: array.__setitem__(slice(row, None, 6), turn + row), range(6))
             )
             np.testing.assert_array_equal(array[...], np.tile(turn + np.arange(6), 2)[:, None].repeat(24, 1))
+
+
+# zarr-python#3682: the same nodes created by threads
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_nodes_that_threads_create_together_are_created_once(zarr_format: Any) -> None:
+    barrier = threading.Barrier(6)
+
+    def work(number: int) -> None:
+        barrier.wait(20)
+        array = root.require_group("a/b").require_array("c", shape=(6, 4), chunks=(1, 4), dtype="i4")
+        array[number] = number
+        options: dict[str, Any] = {"path": "a/d", "mode": "a", "zarr_format": zarr_format}
+        fastzarr.open_array(root.store, shape=(6, 4), chunks=(1, 4), dtype="i4", **options)[number] = number
+        fastzarr.open_group(root.store, **(options | {"path": "e"})).attrs[f"{number}"] = number
+
+    with ThreadPoolExecutor(6) as pool:
+        for _ in range(20):
+            root = fastzarr.create_group({}, zarr_format=zarr_format)
+            list(pool.map(work, range(6)))
+            for path in ("a/b/c", "a/d"):
+                np.testing.assert_array_equal(root[path][:, 0], np.arange(6))
+            assert root["e"].attrs.asdict() == {f"{number}": number for number in range(6)}
+
+
+# zarr-python#3682: the groups above a node that is created
+@pytest.mark.parametrize("zarr_format", [2, 3])
+def test_attributes_of_a_group_outlive_what_is_created_below_meanwhile(zarr_format: Any) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(100):
+            root = fastzarr.create_group({}, zarr_format=zarr_format)
+            below = pool.submit(root.create_array, "g/a", shape=1, dtype="i4")
+            group = pool.submit(root.create_group, "g", attributes={"kept": True})
+            below.result()
+            if group.exception() is None:
+                assert root["g"].attrs.asdict() == {"kept": True}
+            else:
+                assert isinstance(group.exception(), ContainsGroupError)
 
 
 WRITER = """

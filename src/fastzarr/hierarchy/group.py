@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike
 
 from fastzarr import chunk_io, data_types
 from fastzarr.chunks.grid import normalize_shape
-from fastzarr.errors import GroupNotFoundError, ReadOnlyError
+from fastzarr.errors import GroupNotFoundError, NodeExistsError, ReadOnlyError
 from fastzarr.hierarchy import filled, nodes
 from fastzarr.hierarchy.array import Array, make_array
 from fastzarr.hierarchy.attributes import Attributes, as_stored
@@ -197,8 +197,7 @@ class Group:
 
     def tree(self, expand: bool | None = None, level: int | None = None) -> Tree:
         """All nodes below as a drawing to print; `level` bounds its depth, `expand` is ignored."""
-        depth = None if level is None else level - 1
-        return Tree(self.basename, [] if depth == -1 else list(self._walk(depth)))
+        return Tree(self.basename, list(self._walk(level)))
 
     def create_group(
         self, name: str, *, overwrite: bool = False, attributes: Mapping[str, Any] | None = None
@@ -216,7 +215,12 @@ class Group:
         """The group at `name`, created where it is missing; raises `TypeError` where an array is there."""
         found = None if overwrite else self.get(name)
         if found is None:
-            return self.create_group(name, overwrite=overwrite)
+            try:
+                return self.create_group(name, overwrite=overwrite)
+            except NodeExistsError:  # another thread was first
+                found = self.get(name)
+                if found is None:
+                    raise
         if isinstance(found, Array):
             raise TypeError(f"{name!r} in {self!r}: got an array, expected a group or nothing")
         return found  # type: ignore[no-any-return]
@@ -246,7 +250,12 @@ class Group:
         """
         found = self.get(name)
         if found is None:
-            return self.create_array(name, shape=shape, dtype="f8" if dtype is None else dtype, **options)
+            try:
+                return self.create_array(name, shape=shape, dtype="f8" if dtype is None else dtype, **options)
+            except NodeExistsError:  # another thread was first
+                found = self.get(name)
+                if found is None:
+                    raise
         if isinstance(found, Group):
             raise TypeError(f"{name!r} in {self!r}: got a group, expected an array or nothing")
         array: Array = found

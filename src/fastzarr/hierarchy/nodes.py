@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
 
+from fastzarr import chunk_io
 from fastzarr.chunks import grid, rectilinear
 from fastzarr.errors import ContainsArrayError, ContainsGroupError, MetadataError
 from fastzarr.metadata import group, v2, v3
@@ -217,13 +218,15 @@ def place_node(store: Store, path: str, metadata: NodeMetadata, *, overwrite: bo
     Raises `ContainsArrayError` or `ContainsGroupError` for what is in the way, unless it is to be
     overwritten.
     """
-    require_no_array_above(store, path)
-    if overwrite:
-        store.erase_prefix(key(path, "") if path else "")
-    else:
-        require_free(store, path)
-    write_parents(store, path, metadata.zarr_format)
-    write_node(store, path, metadata)
+    # No thread comes between the look and the writing, or else it loses the attributes of a group above.
+    with chunk_io.document_lock(store, ""):
+        require_no_array_above(store, path)
+        if overwrite:
+            store.erase_prefix(key(path, "") if path else "")
+        else:
+            require_free(store, path)
+        write_parents(store, path, metadata.zarr_format)
+        write_node(store, path, metadata)
 
 
 def walk(

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 from fastzarr.errors import (
     ArrayNotFoundError,
     ContainsArrayError,
+    ContainsGroupError,
     GroupNotFoundError,
     NodeExistsError,
     ReadOnlyError,
@@ -57,7 +58,13 @@ def open_array(
     elif "shape" not in kwargs:
         raise TypeError("shape: missing; mode 'w' creates an array and needs its shape")
     kwargs["overwrite"] = mode == "w" or kwargs.get("overwrite", False)
-    return create(store=opened, path=node_path, zarr_format=zarr_format, config=config, **kwargs)
+    try:
+        return create(store=opened, path=node_path, zarr_format=zarr_format, config=config, **kwargs)
+    except ContainsArrayError:
+        metadata = nodes.read_array(opened, node_path, zarr_format) if mode == "a" else None
+        if metadata is None:
+            raise
+        return make_array(opened, node_path, metadata, config)  # another thread was first
 
 
 def open_group(
@@ -86,13 +93,19 @@ def open_group(
             raise ContainsArrayError(f"{opened}: there is an array at path {node_path!r}, expected a group")
         if mode != "a":
             raise GroupNotFoundError(_not_found("group", opened, node_path, zarr_format, mode))
-    return create_group(
-        opened,
-        path=node_path,
-        zarr_format=zarr_format,
-        overwrite=mode == "w",
-        attributes=attributes,
-    )
+    try:
+        return create_group(
+            opened,
+            path=node_path,
+            zarr_format=zarr_format,
+            overwrite=mode == "w",
+            attributes=attributes,
+        )
+    except ContainsGroupError:
+        metadata = nodes.read_node(opened, node_path, zarr_format, use_consolidated) if mode == "a" else None
+        if not isinstance(metadata, GroupMetadata):
+            raise
+        return Group(opened, node_path, metadata)  # another thread was first
 
 
 def create_group(
