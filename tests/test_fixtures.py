@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from fixtures.archive import to_json, unpack
-from fixtures.contents import objects
+from fixtures.contents import objects, sample
 from numpy.typing import NDArray
 from oracle import assert_same, documents
 
@@ -155,6 +155,73 @@ def test_refused(start: str, error: type[Exception], text: str) -> None:
             fastzarr.open_array(fixture(name)[1], path=path_of(name), mode="r")
 
 
+@each_group
+def test_described_anew(names: list[str]) -> None:
+    check_each(names, check_described)
+
+
+def check_described(name: str) -> None:
+    """An array made like it has its document, but for members that may be left out."""
+    _, store = fixture(name)
+    path = path_of(name)
+    array = fastzarr.open_array(store, path=path, mode="r")
+    made: dict[str, bytes] = {}
+    again = fastzarr.empty_like(array, store=made)
+    key = "zarr.json" if array.metadata.zarr_format == 3 else ".zarray"
+    theirs, ours = json.loads(store[f"{path}/{key}".lstrip("/")]), json.loads(made[key])
+    # Neither keys nor names and attributes are a matter of being alike, and configurations are completed.
+    skipped = {"chunk_key_encoding", "dimension_separator", "dimension_names", "attributes", "codecs"}
+    if "/objects/" in name:
+        skipped.add("fill_value")  # The number 0, whatever the objects are.
+    for document in (theirs, ours):
+        if (document.get("compressor") or {}).get("checksum") is False:
+            del document["compressor"]["checksum"]
+    assert _text(ours, skipped) == _text(theirs, skipped)
+    if array.metadata.zarr_format == 3:
+        assert (again.filters, again.serializer) == (array.filters, array.serializer)
+        assert again.compressors == array.compressors
+
+
+@pytest.mark.parametrize("start", ["zarr-2.18/", "zarr-3.4/v2/", "zarr-3.4/v3/"])
+@pytest.mark.parametrize("use_consolidated", [None, True, False])
+def test_hierarchies(start: str, use_consolidated: bool | None) -> None:
+    for kind in ("plain", "consolidated"):
+        if kind == "plain" and use_consolidated:
+            continue
+        store = fixture(f"{start}hierarchies/{kind}")[1]
+        contents = {"top": sample("<i4"), "a/one": sample("f8"), "a/b/two": sample("U5")}
+        root = fastzarr.open_group(store, mode="r", use_consolidated=use_consolidated)
+        members = dict(root.members(max_depth=None))
+        assert members.keys() == {"a", "a/b", "empty", *contents}
+        assert dict(root.attrs) == {"title": "é"}
+        assert dict(members["a/b"].attrs) == {"n": 1}
+        assert list(root["empty"]) == []
+        for path, content in contents.items():
+            assert_same(members[path][...], content)
+            assert dict(members[path].attrs) == {"path": path}
+
+
+@pytest.mark.parametrize("start", ["zarr-2.18/", "zarr-3.4/v2/", "zarr-3.4/v3/"])
+def test_consolidated_as_it_was(start: str) -> None:
+    """From the plain hierarchy, what zarr-python made of it."""
+    plain, consolidated = (fixture(f"{start}hierarchies/{kind}")[1] for kind in ("plain", "consolidated"))
+    fastzarr.consolidate_metadata(plain)
+    assert plain.keys() == consolidated.keys()
+    assert _documents_of_nodes(plain) == _documents_of_nodes(consolidated)
+
+
+def _documents_of_nodes(store: dict[str, bytes]) -> dict[str, Any]:
+    """What is consolidated; of v2, where releases differ, without what says nothing."""
+    if ".zmetadata" not in store:
+        found = json.loads(store["zarr.json"])
+        assert found["consolidated_metadata"].keys() == {"kind", "must_understand", "metadata"}
+        return found
+    found = json.loads(store[".zmetadata"])["metadata"]
+    for document in found.values():
+        document.pop("consolidated_metadata", None)
+    return {key: document for key, document in found.items() if document}
+
+
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_array_is_there(name: str) -> None:
     contents, stores = release(name)
@@ -162,3 +229,8 @@ def test_every_array_is_there(name: str) -> None:
     assert len(contents) == len(stores) == made_with["arrays"]
     assert not contents.keys() & made_with["not_made"].keys()
     assert all(stores.values())
+
+
+def _text(document: dict[str, Any], skipped: set[str]) -> str:
+    kept = {name: member for name, member in document.items() if name not in skipped}
+    return json.dumps(kept, sort_keys=True)

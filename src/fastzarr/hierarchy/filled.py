@@ -68,13 +68,23 @@ def like(a: Any, options: dict[str, Any]) -> dict[str, Any]:
     The format and codecs of an array are taken over too, unless `options` ask for the other format.
     """
     values = a if hasattr(a, "shape") and hasattr(a, "dtype") else np.asarray(a)
-    found = {"shape": values.shape, "dtype": values.dtype, "chunks": getattr(values, "chunks", None)}
+    found = {"shape": values.shape, "dtype": values.dtype, "chunks": _chunks_of(values)}
     if isinstance(a, Array):
         metadata = a.metadata
-        found |= {"dtype": metadata.data_type, "chunks": metadata.chunks}
+        found |= {"dtype": metadata.data_type}
         if options.get("zarr_format", metadata.zarr_format) == metadata.zarr_format:
             found |= _format_of(metadata)
     return found | options
+
+
+def _chunks_of(values: Any) -> Any:
+    """Chunks as `create` takes them; those of shards where there are any, lists where sizes differ."""
+    if not isinstance(values, Array):
+        return getattr(values, "chunks", None)
+    return [
+        sizes if isinstance(sizes, int) else [size for size, count in sizes for _ in range(count)]
+        for sizes in values.metadata.chunks
+    ]
 
 
 def _format_of(metadata: ArrayMetadata) -> dict[str, Any]:
