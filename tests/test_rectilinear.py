@@ -20,6 +20,13 @@ from fastzarr.testing import strategies
 EXAMPLE = [[[2, 3]], [[1, 6]], [1, [2, 1], 3], [[1, 3], 3], [6]]
 """The example of the specification, for an array of shape (6, 6, 6, 6, 6)."""
 
+GRIDS: list[dict[str, Any]] = [
+    {"chunks": [[1, 1, 1, 3, 3], 4, [2, 4]]},
+    {"chunks": [[3, 3, 3], [10], [1, 5]]},
+    {"chunks": (1, 2, 3), "shards": [[1, 2, 6], [2, 8], 6]},
+]
+"""Grids for an array of shape (9, 10, 6)."""
+
 
 def document(store: dict[str, bytes]) -> Any:
     return json.loads(store["zarr.json"])
@@ -212,14 +219,7 @@ def test_long_runs_cost_nothing() -> None:
 
 
 @pytest.mark.skipif("array.rectilinear_chunks" not in zarr.config, reason="zarr-python has no such grid yet")
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"chunks": [[1, 1, 1, 3, 3], 4, [2, 4]]},
-        {"chunks": [[3, 3, 3], [10], [1, 5]]},
-        {"chunks": (1, 2, 3), "shards": [[1, 2, 6], [2, 8], 6]},
-    ],
-)
+@pytest.mark.parametrize("arguments", GRIDS)
 def test_zarr_python_reads_and_writes_the_same(arguments: dict[str, Any], tmp_path: Path) -> None:
     data = np.arange(1, 541, dtype="i4").reshape(9, 10, 6)
     given: dict[str, Any] = {"shape": data.shape, "dtype": "i4", "compressors": None, **arguments}
@@ -251,6 +251,17 @@ def test_zarr_python_reads_and_writes_the_same(arguments: dict[str, Any], tmp_pa
                 assert_same(np.asarray(by_us[selection]), np.asarray(by_them[selection]))
             assert_same(by_us.blocks[1, 0], np.asarray(by_them.blocks[1, 0]))
             assert_same(by_us[...], data)
+
+
+@pytest.mark.parametrize("arguments", GRIDS)
+def test_zarrs_reads_the_same(arguments: dict[str, Any], tmp_path: Path) -> None:
+    zarrista = pytest.importorskip("zarrista")
+    data = np.arange(1, 541, dtype="i4").reshape(9, 10, 6)
+    array = fastzarr.create_array(str(tmp_path), shape=data.shape, dtype="i4", **arguments)
+    array[...] = data
+    by_zarrs = zarrista.Array.open(zarrista.store.FilesystemStore(str(tmp_path)), "/")
+    for box in ((slice(0, 9), slice(0, 10), slice(0, 6)), (slice(2, 7), slice(3, 10), slice(1, 3))):
+        assert_same(np.asarray(by_zarrs.retrieve_array_subset(box)), data[box])
 
 
 @given(st.lists(st.integers(1, 5), min_size=1, max_size=12), st.data())
