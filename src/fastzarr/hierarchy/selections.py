@@ -74,7 +74,7 @@ class Selectable(ABC):
         """
         self._require_writable()
         fields = None
-        if self.dtype.names is not None:
+        if type(selection) is not int and self.dtype.names is not None:
             fields, selection = _split_fields(selection)
         self._set(self._grid.plan(selection), value, fields)
 
