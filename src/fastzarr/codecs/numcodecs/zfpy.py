@@ -25,6 +25,7 @@ _TYPES = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
 _MAGIC = b"zfp"
 _HEADER_BYTES = 20
 """Magic number and version (32 bits), data type and shape (52), mode (12 or 76)."""
+_SHORTEST_HEADER_BYTES = 12
 _SHORT_MODES = 0xFFF
 _MODES = {4: "tolerance", 2: "rate", 3: "precision"}
 """zfp's modes that numcodecs has, and the member each goes by."""
@@ -104,6 +105,8 @@ class ZFPY(ShapedCodec):
     def _require_header(self, data: bytes) -> int:
         """Compare the header with the chunk; the bytes that zfp may read at the most."""
         shape = self.chunk.shape
+        if len(data) < _SHORTEST_HEADER_BYTES:
+            raise CodecError(f"{self.name}: got {len(data)} bytes, expected a header")
         bits = int.from_bytes(data[:_HEADER_BYTES].ljust(_HEADER_BYTES, b"\0"), "little")
         metadata = bits >> 32 & (1 << 52) - 1
         found_type, found_ndim = (metadata & 3) + 1, (metadata >> 2 & 3) + 1
