@@ -43,12 +43,17 @@ _started = 0
 
 def lock(store: Store, key: str) -> threading.RLock:
     """The lock of this process for a key; others may share it, so hold one at a time."""
-    return _locks[hash((store.identity, key)) % _LOCK_COUNT]
+    return _locks[_place(store, key) % _LOCK_COUNT]
 
 
 def document_lock(store: Store, path: str) -> threading.RLock:
     """The lock of this process for the document of a node; whoever holds it may write chunks."""
-    return _document_locks[hash((store.identity, path)) % _LOCK_COUNT]
+    return _document_locks[_place(store, path) % _LOCK_COUNT]
+
+
+def _place(store: Store, key: str) -> int:
+    """Equal for the same place, also in a store that begins further down in the same directory."""
+    return hash(f"{store.identity}{key}".rstrip("/"))
 
 
 def _no_lock(store: Store, key: str) -> contextlib.AbstractContextManager[object]:
@@ -246,6 +251,7 @@ class ChunkIO:
         grid = shards.grid(extent)
         io = shards.io.on(shard, grid)
         io._field = self._field
+        io._concurrency = self._concurrency
         return io, grid.replan(projection)
 
     def _put(self, key: str, chunk: NDArray[Any]) -> None:
