@@ -271,6 +271,50 @@ def test_a_child_forked_while_threads_read_and_write(compressors: Any, sharded: 
     assert (run.stdout, run.returncode) == ("done\n", 0), run.stderr
 
 
+FORK_REMOTE = """
+import functools, http.server, os, sys, threading
+import numpy as np, fastzarr
+from fastzarr.errors import StoreError
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_): pass
+
+handler = functools.partial(Quiet, directory=sys.argv[1])
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+threading.Thread(target=server.serve_forever, daemon=True).start()
+array = fastzarr.open_array(f"http://127.0.0.1:{server.server_port}/a", mode="r")
+assert array[...].sum() == 45
+child = os.fork()
+if child == 0:
+    for call in (lambda: array[...], lambda: fastzarr.open_array(array.store)):
+        try:
+            call()
+        except StoreError as error:
+            assert "spawn" in str(error), error
+        else:
+            os._exit(1)
+    os._exit(0)
+_, status = os.waitpid(child, 0)
+assert status == 0, status
+assert array[...].sum() == 45
+print("done")
+"""
+
+
+# zarrs/zarrs-python#171: threads of a compiled library are gone in a child; it says so, it doesn't hang
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_child_is_told_that_it_can_not_read_over_a_network(tmp_path: Path) -> None:
+    pytest.importorskip("obstore")
+    fastzarr.create_array(tmp_path / "a", data=np.arange(10), chunks=3)
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK_REMOTE, str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=40,
+    )
+    assert (run.stdout, run.returncode) == ("done\n", 0), run.stderr
+
+
 def _add_one(array: fastzarr.Array, part: slice) -> None:
     array[part] = array[part] + 1
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -29,10 +30,27 @@ _PLACE = ("bucket", "container_name", "account_name", "endpoint", "region")
 """Members of a configuration that say where the objects are."""
 
 
+_used = False
+"""Whether obstore has begun to work in this process: its threads are not there in a forked child."""
+_forked = False
+"""Whether this process is such a child."""
+
+
+def _note_fork() -> None:
+    global _forked
+    _forked = _forked or _used
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
 class ObjectStore(Closing):
     """Objects in `store`, a store of `obstore.store`. Its calls block, without an event loop.
 
     Whether an object appears whole is up to the service; S3, Google Cloud Storage and Azure do it so.
+    In a process that was forked after obstore was used all calls over a network raise `StoreError`, since
+    they would hang; start such processes by `spawn` or `forkserver`.
     """
 
     range_gap = GAP
@@ -44,6 +62,7 @@ class ObjectStore(Closing):
         self._in_snapshot = False
         self._version: str | None = None
         self._lists = type(store).__name__ != "HTTPStore"
+        self._is_remote = type(store).__name__ not in ("LocalStore", "MemoryStore")
 
     @classmethod
     def from_url(cls, url: str, *, storage_options: dict[str, Any] | None = None) -> Self:
@@ -94,7 +113,7 @@ class ObjectStore(Closing):
         import obstore
 
         check_key(key)
-        return self._unless_missing(key, lambda: memoryview(obstore.get(self.store, key).bytes()))
+        return self._unless_missing(key, lambda: memoryview(obstore.get(self._usable(), key).bytes()))
 
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the object in bytes, or None where there is none; fills `out` from its start."""
@@ -154,7 +173,7 @@ class ObjectStore(Closing):
         merged = [part for part in (clip(size, *part) for part in merged) if part[1]]
         starts, lengths = [part[0] for part in merged], [part[1] for part in merged]
         try:
-            parts = obstore.get_ranges(self.store, key, starts=starts, lengths=lengths)
+            parts = obstore.get_ranges(self._usable(), key, starts=starts, lengths=lengths)
         except FileNotFoundError:
             return None
         except NotSupportedError:
@@ -179,7 +198,7 @@ class ObjectStore(Closing):
 
         check_key(key)
         check_writable(self, key)
-        self._named(key, lambda: obstore.put(self.store, key, bytes(data)))
+        self._named(key, lambda: obstore.put(self._usable(), key, bytes(data)))
 
     def erase(self, key: str) -> None:
         """Remove `key`; nothing happens where it is absent."""
@@ -201,7 +220,7 @@ class ObjectStore(Closing):
 
         check_prefix(prefix)
         self._require_listing(prefix)
-        pages = self._named(prefix, lambda: list(obstore.list(self.store, prefix or None)))
+        pages = self._named(prefix, lambda: list(obstore.list(self._usable(), prefix or None)))
         return (item["path"] for page in pages for item in page if is_key(item["path"]))
 
     def list_dir(self, prefix: str) -> Iterator[str]:
@@ -210,7 +229,7 @@ class ObjectStore(Closing):
 
         check_prefix(prefix)
         self._require_listing(prefix)
-        found = self._named(prefix, lambda: obstore.list_with_delimiter(self.store, prefix or None))
+        found = self._named(prefix, lambda: obstore.list_with_delimiter(self._usable(), prefix or None))
         paths = [*found["common_prefixes"], *(item["path"] for item in found["objects"])]
         return names_below(prefix, (path for path in paths if path.startswith(prefix)))
 
@@ -221,22 +240,32 @@ class ObjectStore(Closing):
         options = {"range": wanted}
         if self._version is not None:
             options["if_match"] = self._version
-        found = obstore.get(self.store, key, options=options)  # type: ignore[arg-type]
+        found = obstore.get(self._usable(), key, options=options)  # type: ignore[arg-type]
         if self._in_snapshot:
             self._version = found.meta["e_tag"]
         return memoryview(found.bytes())
 
+    def _usable(self) -> Any:
+        global _used
+        if _forked and self._is_remote:
+            raise StoreError(
+                "obstore hangs in a process that was forked after its first use; "
+                "start processes by 'spawn' or 'forkserver'"
+            )
+        _used = True
+        return self.store
+
     def _size(self, key: str) -> int | None:
         import obstore
 
-        return self._unless_missing(key, lambda: int(obstore.head(self.store, key)["size"]))
+        return self._unless_missing(key, lambda: int(obstore.head(self._usable(), key)["size"]))
 
     def _erase(self, name: str, keys: str | list[str]) -> None:
         import obstore
 
         with contextlib.suppress(FileNotFoundError):
             try:
-                obstore.delete(self.store, keys)
+                obstore.delete(self._usable(), keys)
             except FileNotFoundError:
                 raise
             except Exception as error:
