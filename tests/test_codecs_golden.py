@@ -49,7 +49,8 @@ def test_reads_bit_by_bit(name: str, expected: dict[str, NDArray[Any]]) -> None:
     assert_same(array[3:6, 1], expected[name][3:6, 1])
 
 
-@pytest.mark.parametrize("name", NAMES)
+# What zfp read is not what it wrote, and is written as something else again.
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "v3/zfpy"])
 def test_writes_the_bytes_that_were_read(
     name: str, expected: dict[str, NDArray[Any]], tmp_path: Path
 ) -> None:

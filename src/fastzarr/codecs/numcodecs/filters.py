@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from fastzarr.codecs.base import ChunkSpec, Kind, ShapedCodec, is_integer
 from fastzarr.codecs.bitround import BitRoundCodec
-from fastzarr.codecs.numcodecs.v2 import numcodec
+from fastzarr.codecs.numcodecs.registered import numcodec
 from fastzarr.errors import CodecError, MetadataError
 
 

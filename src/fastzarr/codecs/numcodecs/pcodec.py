@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec, is_integer
-from fastzarr.codecs.numcodecs.v2 import numcodec
+from fastzarr.codecs.numcodecs.registered import numcodec
 from fastzarr.errors import CodecError, MetadataError
 
 

@@ -27,7 +27,10 @@ from fastzarr.codecs.lz4 import LZ4Codec
 from fastzarr.codecs.numcodecs.checksums import CRC32, CRC32C, Adler32, Fletcher32, JenkinsLookup3
 from fastzarr.codecs.numcodecs.compressors import BZ2, LZMA, Blosc, GZip, Zstd
 from fastzarr.codecs.numcodecs.objects import JSON2, MsgPack2, VLenArray
+from fastzarr.codecs.numcodecs.pcodec import PCodec
+from fastzarr.codecs.numcodecs.registered import numcodec
 from fastzarr.codecs.numcodecs.shuffle import Shuffle
+from fastzarr.codecs.numcodecs.zfpy import ZFPY
 from fastzarr.codecs.vlen import VLenBytesCodec, VLenUTF8Codec
 from fastzarr.codecs.zlib import ZlibCodec
 from fastzarr.errors import CodecError, MetadataError, UnknownCodecError
@@ -47,11 +50,11 @@ _BYTES: dict[str, Any] = {
 }
 """Codecs of bytes that fastzarr has itself, by their v2 ids."""
 
-_OBJECTS: dict[str, Any] = {
+_ARRAYS: dict[str, Any] = {
     codec.name.removeprefix("numcodecs."): codec
-    for codec in (VLenUTF8Codec, VLenBytesCodec, VLenArray, JSON2, MsgPack2)
+    for codec in (VLenUTF8Codec, VLenBytesCodec, VLenArray, JSON2, MsgPack2, PCodec, ZFPY)
 }
-"""Codecs of objects, likewise."""
+"""Codecs of objects and of arrays, likewise."""
 
 _DEFAULTS = {"shuffle": {"elementsize": 4}}
 """What v2 takes for members that are left out, where v3 takes something else."""
@@ -221,7 +224,7 @@ class _Bytes:
 
 
 @dataclass(frozen=True)
-class _Objects:
+class _Array:
     """An array→bytes codec of fastzarr, for the chunk itself."""
 
     codec: ArrayBytesCodec
@@ -242,7 +245,7 @@ class _Objects:
 
     @property
     def _knows_shape(self) -> bool:
-        return isinstance(self.codec, JSON2 | MsgPack2)
+        return isinstance(self.codec, JSON2 | MsgPack2 | ZFPY)
 
 
 def _stage(configuration: dict[str, Any], spec: ChunkSpec, *, first: bool, order: Literal["C", "F"]) -> Stage:
@@ -256,30 +259,9 @@ def _stage(configuration: dict[str, Any], spec: ChunkSpec, *, first: bool, order
         codec: Any = _BYTES[identifier].from_config(members)
         loaded = codec.resolve(replace(_BYTE, validate_checksums=spec.validate_checksums))
         return _Bytes(codec if identifier == "blosc" else loaded)
-    if first and identifier in _OBJECTS:
-        return _Objects(_OBJECTS[identifier].from_config(members).resolve(spec), order)
+    if first and identifier in _ARRAYS:
+        return _Array(_ARRAYS[identifier].from_config(members).resolve(spec), order)
     return _Numcodec(numcodec(configuration))
-
-
-def numcodec(configuration: dict[str, Any]) -> Any:
-    """The codec of numcodecs' registry, or of its entry points, for a v2 configuration.
-
-    Raises `UnknownCodecError`, or `MetadataError` for wrong members.
-    """
-    import numcodecs.registry
-
-    identifier = configuration["id"]
-    where = f"codec {identifier!r}"
-    try:
-        return numcodecs.registry.get_codec(configuration)
-    except ImportError as error:
-        raise UnknownCodecError(where, [f"its entry point can't be loaded: {error}"]) from error
-    except ValueError as error:
-        if isinstance(error, getattr(numcodecs.registry, "UnknownCodecError", ())):
-            raise UnknownCodecError(where, ["is not in numcodecs' registry"]) from error
-        raise MetadataError(where, [f"got {configuration!r}: {error}"]) from error
-    except Exception as error:
-        raise MetadataError(where, [f"got {configuration!r}: {error}"]) from error
 
 
 def _has_id(entry: object) -> bool:
