@@ -273,7 +273,9 @@ class Array(Selectable):
 
         Whole chunks outside of the new shape are erased; elements outside of it in chunks that stay may be
         seen again when the array grows, as in zarr-python. Growing does nothing for each chunk. The metadata
-        is stored before anything is erased. Raises `MetadataError` and `ReadOnlyError`.
+        is stored before anything is erased. Other open arrays of the same place keep their shape until
+        `refresh`: what they write to the old edge replaces what was written beyond it in the same chunk.
+        Raises `MetadataError` and `ReadOnlyError`.
         """
         shape = normalize_shape(new_shape)
         if len(shape) != self.ndim:
