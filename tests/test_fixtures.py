@@ -173,6 +173,8 @@ def check_described(name: str) -> None:
     skipped = {"chunk_key_encoding", "dimension_separator", "dimension_names", "attributes", "codecs"}
     if "/objects/" in name:
         skipped.add("fill_value")  # The number 0, whatever the objects are.
+    if name.endswith("/aligned-struct"):
+        skipped.add("dtype")  # Its gap has no name there.
     for document in (theirs, ours):
         if (document.get("compressor") or {}).get("checksum") is False:
             del document["compressor"]["checksum"]
