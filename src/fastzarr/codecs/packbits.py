@@ -80,6 +80,8 @@ class PackBitsCodec(ShapedCodec):
         octets = little.view(np.uint8).reshape(-1, size)
         if (first, last) == (0, size * 8 - 1):
             packed = octets.reshape(-1)
+        elif self.chunk.dtype == np.bool_:
+            packed = np.packbits(octets, bitorder="little")
         else:
             bits = np.unpackbits(octets, axis=1, bitorder="little")
             packed = np.packbits(bits[:, first : last + 1], bitorder="little")
@@ -96,6 +98,8 @@ class PackBitsCodec(ShapedCodec):
         size = dtype.itemsize // _components(dtype)
         if (first, last) == (0, size * 8 - 1):
             octets = packed
+        elif dtype == np.bool_:
+            octets = np.unpackbits(packed, count=math.prod(self.chunk.shape), bitorder="little")
         else:
             components = math.prod(self.chunk.shape) * _components(dtype)
             kept = last - first + 1
