@@ -438,3 +438,61 @@ def test_files_given_for_directories(tmp_path: Path) -> None:
         zarr.open_array(tmp_path / "a", mode="r")
     with pytest.raises(NotADirectoryError, match="ZipStore"):
         fastzarr.open_array(tmp_path / "a", mode="r")
+
+
+def test_deleting_what_is_not_there() -> None:
+    del zarr.create_group(MemoryStore())["x"]
+    with pytest.raises(KeyError, match="'x'"):
+        del fastzarr.create_group({})["x"]
+
+
+def test_arrays_that_a_group_of_v2_makes() -> None:
+    def make(library: Any, store: Any) -> Any:
+        return library.create_group(store, zarr_format=2).zeros(name="a", shape=(2,))
+
+    if OLDEST:
+        assert make(zarr, MemoryStore()).metadata.zarr_format == 3
+    assert make(fastzarr, {}).metadata.zarr_format == 2
+
+
+def test_consolidated_groups_of_v2() -> None:
+    def make(library: Any, store: Any) -> None:
+        library.create_group(store, path="g", zarr_format=2)
+        library.consolidate_metadata(store, zarr_format=2)
+
+    for written, members in ((written_by_zarr, True), (written_by_fastzarr, False)):
+        below = json.loads(written(make)[".zmetadata"])["metadata"]["g/.zgroup"]
+        if OLDEST or written is written_by_fastzarr:
+            assert ("consolidated_metadata" in below) == members
+
+
+def test_mode_w_of_open(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="shape"):
+        zarr.open(tmp_path / "a", mode="w-")
+    assert isinstance(fastzarr.open(tmp_path / "b", mode="w-"), fastzarr.Group)
+    assert isinstance(fastzarr.open_group(tmp_path / "c", mode="w-"), fastzarr.Group)
+
+
+def test_loading_of_groups(tmp_path: Path) -> None:
+    fastzarr.save(tmp_path, x=np.arange(3), y=np.arange(2))
+    with pytest.raises(NotImplementedError):
+        zarr.load(tmp_path)
+    loaded = fastzarr.load(tmp_path)
+    assert {name: values.tolist() for name, values in loaded.items()} == {"x": [0, 1, 2], "y": [0, 1]}
+
+
+def test_copying(tmp_path: Path) -> None:
+    fastzarr.create_group(tmp_path / "a").create_array("g/x", data=np.arange(3), attributes={"unit": "K"})
+    source, dest = zarr.open_group(tmp_path / "a"), zarr.create_group(tmp_path / "b")
+    with pytest.raises(NotImplementedError):
+        zarr.copy(source["g"], dest)
+    with pytest.raises(NotImplementedError):
+        zarr.copy_all(source, dest)
+    with pytest.raises(NotImplementedError):
+        zarr.copy_store(source.store, dest.store)
+    fastzarr.copy(fastzarr.open_group(tmp_path / "a")["g"], fastzarr.open_group(tmp_path / "b"))
+    fastzarr.copy_all(fastzarr.open_group(tmp_path / "a"), fastzarr.create_group(tmp_path / "c"))
+    fastzarr.copy_store(tmp_path / "a", tmp_path / "d")
+    for copied in "bcd":
+        array = zarr.open_array(tmp_path / copied, path="g/x", mode="r")
+        assert (np.asarray(array[...]).tolist(), array.attrs["unit"]) == ([0, 1, 2], "K")
