@@ -100,6 +100,19 @@ def test_cells_outside_of_a_chunk_that_is_written_are_the_fill_value_again(layou
     assert_same(array[...], expected)
 
 
+# zarr-python#1017; zarr-specs#188, #208: the option to see nothing again
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("smaller", [(1, 1), (3, 5), (4, 2), (2, 6), (3, 0), (9, 1)])
+def test_what_lies_beyond_is_erased_where_asked_for(layout: str, smaller: tuple[int, int]) -> None:
+    array = made(fastzarr, {}, layout, (2, 3), shape=(4, 6), dtype="i4", fill_value=9)
+    array[...] = 1
+    array.resize(smaller, erase_beyond=True)
+    array.resize((4, 6))
+    expected = np.full((4, 6), 9, "i4")
+    expected[: smaller[0], : smaller[1]] = 1
+    assert_same(array[...], expected)
+
+
 class FailingStore(fastzarr.MemoryStore):
     """Fails to erase one key, or to write one."""
 

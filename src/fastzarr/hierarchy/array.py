@@ -268,19 +268,25 @@ class Array(Selectable):
         self._set_metadata(self._stored())
         return self
 
-    def resize(self, new_shape: int | Sequence[int]) -> None:
+    def resize(self, new_shape: int | Sequence[int], *, erase_beyond: bool = False) -> None:
         """Change the shape; elements that stay keep their values, new ones have the fill value.
 
         Whole chunks outside of the new shape are erased; elements outside of it in chunks that stay may be
-        seen again when the array grows, as in zarr-python. Growing does nothing for each chunk. The metadata
-        is stored before anything is erased. Other open arrays of the same place keep their shape until
+        seen again when the array grows, as in zarr-python, unless `erase_beyond` has those chunks written
+        anew, with the fill value there. Growing does nothing for each chunk. The metadata is stored before
+        anything is erased. Other open arrays of the same place keep their shape until
         `refresh`: what they write to the old edge replaces what was written beyond it in the same chunk.
         Raises `MetadataError` and `ReadOnlyError`.
         """
         shape = normalize_shape(new_shape)
         if len(shape) != self.ndim:
             raise MetadataError("shape", [f"got {shape}, expected {self.ndim} sizes, one for each dimension"])
-        self._reshape(lambda before: shape)
+        with self._document_lock():
+            before = self._reshape(lambda before: shape)
+            if erase_beyond:
+                filled = self.with_config({"read_missing_chunks": True})
+                for selection in resize.edges(self._grid.axes, before):
+                    filled[selection] = filled[selection]
 
     def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Grow the array along `axis` by `data`, which has the array's shape in all others; the new shape.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from fastzarr.chunks.axis import Axis
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
 from fastzarr.hierarchy import nodes
 from fastzarr.stores.base import Store
@@ -42,6 +43,21 @@ def erase_outside(store: Store, path: str, encoding: ChunkKeyEncoding, before: C
     for coords, key in list(_stored(store, path, encoding, len(before))):
         if any(coord >= count for coord, count in zip(coords, kept, strict=True)):
             store.erase(key)
+
+
+def edges(axes: Sequence[Axis], before: Coords) -> Iterator[tuple[slice, ...]]:
+    """The part of the array in each chunk that reaches beyond it along a dimension that was larger before."""
+    for number, (axis, size) in enumerate(zip(axes, before, strict=True)):
+        if not 0 < axis.size < size or sum(axis.place(axis.count - 1)) == axis.size:
+            continue
+        coords = [range(other.count) for other in axes]
+        coords[number] = range(axis.count - 1, axis.count)
+        for chunk in itertools.product(*coords):
+            places = [other.place(coord) for other, coord in zip(axes, chunk, strict=True)]
+            yield tuple(
+                slice(start, min(start + length, other.size))
+                for other, (start, length) in zip(axes, places, strict=True)
+            )
 
 
 def _outside(before: Coords, kept: Coords) -> Iterator[Coords]:
