@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import fastzarr
 from fastzarr.codecs import registry
 from fastzarr.codecs.base import ChunkSpec
 from fastzarr.codecs.bitround import BitRoundCodec
@@ -471,3 +472,17 @@ class Reversed(numcodecs.abc.Codec):
 
     def decode(self, buf: Any, out: Any = None) -> bytes:
         return bytes(buf)[::-1]
+
+
+def test_codecs_are_given_by_name() -> None:
+    values = np.arange(20) % 3 == 0
+    named = fastzarr.create_array(None, data=values, serializer=["packbits"], compressors=["crc32c"])
+    assert [codec.name for codec in named.metadata.codecs] == ["packbits", "crc32c"]
+    np.testing.assert_array_equal(fastzarr.open_array(named.store)[...], values)
+
+
+def test_codec_objects_are_taken_as_they_are() -> None:
+    values = np.arange(20).reshape(4, 5)
+    array = fastzarr.create_array(None, data=values, filters=ReshapeCodec(shape=[-1]), compressors=None)
+    assert array.filters == (ReshapeCodec(shape=[-1]),)
+    np.testing.assert_array_equal(fastzarr.open_array(array.store)[...], values)

@@ -274,12 +274,16 @@ def _entries(given: Any) -> list[Any]:
     """What a caller gives as codecs, which may be None or one of them, as a list."""
     if given is None:
         return []
+    if isinstance(given, str):
+        raise MetadataError("codecs", [f"got {given!r}, expected a codec, or a list of codecs or names"])
     return [given] if isinstance(given, Mapping) or not isinstance(given, Iterable) else list(given)
 
 
 def _codec(entry: Any) -> Codec:
-    if hasattr(entry, "encode") and hasattr(entry, "resolve"):
+    if hasattr(entry, "kind") and hasattr(entry, "resolve"):
         return entry  # type: ignore[no-any-return]
+    if isinstance(entry, str):
+        entry = {"name": entry}
     open_members = getattr(entry, "_tunable_attrs", ())  # zarr-python: what a codec takes from the array
     if hasattr(entry, "to_dict"):
         entry = entry.to_dict()
