@@ -39,7 +39,7 @@ if find_spec("zfpy") is None:
 VERSIONED = ("blosc", "zlib", "gzip", "zstd", "bz2", "lzma", "lz4", "pcodec", "zfpy", "sharding_indexed")
 """Codecs whose bytes depend on the library's version, or may lie in any order."""
 
-PADDED = ("zarr-2.18/objects/vlen-array-i4/none", "zarr-2.18/objects/categorize/none")
+PADDED = ("zarr-2.18/objects/vlen-array-", "zarr-2.18/objects/categorize/")
 """Padded beyond the array's edge with the number 0, which is not of the data type."""
 
 METADATA = ("zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata")
@@ -142,7 +142,7 @@ def check_written(name: str) -> None:
     # No chunk is left out where there is no fill value to stand for it.
     keeps_all = array.metadata.fill_value is None and after.keys() > before.keys()
     assert after.keys() == before.keys() or keeps_all
-    if name not in PADDED and not any(codec in described for codec in VERSIONED):
+    if not name.startswith(PADDED) and not any(codec in described for codec in VERSIONED):
         assert {key: after[key] for key in chunks} == chunks
 
 
