@@ -21,7 +21,7 @@ def functions_in(path: Path) -> set[str]:
 
 
 def test_every_report_has_tests_that_exist() -> None:
-    assert list(TESTS) == list(range(1, 76))
+    assert list(TESTS) == list(range(1, 1 + max(75, len(TESTS))))
     assert [number for number, tests in TESTS.items() if not tests] == []
     missing = [
         f"{file}::{test}"
