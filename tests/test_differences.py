@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+import numcodecs
 import numpy as np
 import pytest
 import zarr
@@ -496,3 +497,50 @@ def test_copying(tmp_path: Path) -> None:
     for copied in "bcd":
         array = zarr.open_array(tmp_path / copied, path="g/x", mode="r")
         assert (np.asarray(array[...]).tolist(), array.attrs["unit"]) == ([0, 1, 2], "K")
+
+
+def test_the_fill_value_of_from_array() -> None:
+    source = zarr.create_array(MemoryStore(), shape=4, dtype="i4", fill_value=7)
+    assert zarr.from_array(MemoryStore(), data=source).fill_value == 0
+    assert fastzarr.from_array({}, data=ours(dtype="i4", fill_value=7)).fill_value == 7
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_order_in_v3() -> None:
+    arguments: dict[str, Any] = {"shape": (2, 3), "order": "F"}
+    assert theirs(**arguments)[...].flags.c_contiguous
+    assert ours(**arguments)[...].flags.f_contiguous
+    assert ours(shape=(2, 3), config={"order": "F"})[...].flags.f_contiguous
+
+
+def test_filters_of_v2_arrays() -> None:
+    arguments = {"dtype": "i4", "zarr_format": 2, "filters": [numcodecs.Delta(dtype="<i4")]}
+    with_filter = ours(**arguments, compressors=numcodecs.Zstd())
+    assert theirs(**arguments).filters == (numcodecs.Delta(dtype="<i4"),)
+    assert [codec.name for codec in with_filter.filters] == ["numcodecs.filters"]
+    assert with_filter.compressors == ()
+    assert ours(zarr_format=2, compressors=numcodecs.Zstd()).compressors == (fastzarr.codecs.ZstdCodec(),)
+
+
+def not_there(names: dict[Any, str]) -> None:
+    twins = {zarr: fastzarr, zarr.Array: fastzarr.Array, zarr.Group: fastzarr.Group}
+    for theirs_, text in names.items():
+        for name in text.split():
+            assert hasattr(theirs_, name)
+            assert not hasattr(twins[theirs_], name)
+
+
+def test_asynchronous_twins() -> None:
+    not_there({zarr: "AsyncArray AsyncGroup", zarr.Array: "async_array"})
+
+
+def test_settings_of_the_library() -> None:
+    not_there({zarr: "config"})
+
+
+def test_names_deprecated_by_zarr_python() -> None:
+    not_there({zarr.Group: "create_dataset require_dataset array", zarr.Array: "compressor"})
+
+
+def test_places_of_nodes() -> None:
+    not_there({zarr.Group: "store_path", zarr.Array: "store_path"})

@@ -10,6 +10,7 @@ from fastzarr.hierarchy.filled import (
     array,
     empty,
     empty_like,
+    from_array,
     full,
     full_like,
     ones,
@@ -18,6 +19,7 @@ from fastzarr.hierarchy.filled import (
     zeros_like,
 )
 from fastzarr.hierarchy.group import Group
+from fastzarr.hierarchy.info import print_debug_info
 from fastzarr.hierarchy.open import (
     create_group,
     create_hierarchy,
@@ -52,6 +54,7 @@ __all__ = [
     "empty",
     "empty_like",
     "errors",
+    "from_array",
     "full",
     "full_like",
     "group",
@@ -63,6 +66,7 @@ __all__ = [
     "open_consolidated",
     "open_group",
     "open_like",
+    "print_debug_info",
     "save",
     "save_array",
     "save_group",

@@ -258,6 +258,11 @@ class Array(Selectable):
         edges = [np.cumsum((0, *sizes)).tolist() for sizes in self.write_chunk_sizes]
         return itertools.product(*([slice(*pair) for pair in itertools.pairwise(ends)] for ends in edges))
 
+    @property
+    def config(self) -> ArrayConfig:
+        """Runtime configuration."""
+        return self._config
+
     def with_config(self, config: ConfigLike) -> Array:
         """The same array with another runtime configuration; what `config` leaves out stays as it is."""
         given = config_members(self._config) | config_members(config)

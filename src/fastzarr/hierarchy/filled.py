@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from fastzarr.hierarchy.array import Array
-from fastzarr.hierarchy.create import create
-from fastzarr.metadata.model import ArrayMetadata
+from fastzarr.hierarchy.create import create, create_array
+from fastzarr.metadata.model import ArrayMetadata, ZarrFormat
+from fastzarr.stores.registry import StoreLike
 
 
 def empty(shape: Any, **options: Any) -> Array:
@@ -37,6 +38,47 @@ def array(data: ArrayLike | Array, **options: Any) -> Array:
     values = data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
     chosen = {"dtype": values.dtype, "chunks": getattr(values, "chunks", None), **options}
     return create(values.shape, data=np.asarray(values), **chosen)
+
+
+def from_array(
+    store: StoreLike,
+    *,
+    data: Any,
+    write_data: bool = True,
+    name: str | None = None,
+    chunks: Any = "keep",
+    shards: Any = "keep",
+    filters: Any = "keep",
+    compressors: Any = "keep",
+    serializer: Any = "keep",
+    fill_value: Any = None,
+    zarr_format: ZarrFormat | None = None,
+    **options: Any,
+) -> Array:
+    """An array of `data`, an array in a store or of NumPy's kind; written chunk by chunk if `write_data`.
+
+    `"keep"` takes over what an array in a store has, codecs where the format stays the same; for other data,
+    and for codecs of the other format, it is the default. So do None as `fill_value` and `zarr_format`, and
+    keys and dimension names that are not given. `options` and errors as for `create_array`.
+    """
+    given = {
+        "chunks": chunks,
+        "shards": shards,
+        "filters": filters,
+        "compressors": compressors,
+        "serializer": serializer,
+    }
+    kept = _kept(data, zarr_format) if isinstance(data, Array) else {"zarr_format": zarr_format}
+    chosen = {member: value for member, value in given.items() if not _is_keep(value)}
+    if fill_value is not None:
+        chosen["fill_value"] = fill_value
+    values = data if isinstance(data, Array) else np.asarray(data)
+    dtype = data.metadata.data_type if isinstance(data, Array) else values.dtype
+    new = create_array(store, name=name, shape=values.shape, dtype=dtype, **(kept | chosen | options))
+    if write_data:
+        for block in new.iter_chunk_selections():
+            new[block] = values[block]
+    return new
 
 
 def empty_like(a: Any, **options: Any) -> Array:
@@ -85,6 +127,28 @@ def _chunks_of(values: Any) -> Any:
         sizes if isinstance(sizes, int) else [size for size, count in sizes for _ in range(count)]
         for sizes in values.metadata.chunks
     ]
+
+
+def _is_keep(value: Any) -> bool:
+    return isinstance(value, str) and value == "keep"
+
+
+def _kept(data: Array, zarr_format: ZarrFormat | None) -> dict[str, Any]:
+    metadata = data.metadata
+    kept = {
+        "chunks": _chunks_of(data) if data.shards is None else data.chunks,
+        "shards": data.shards if metadata.zarr_format == zarr_format or zarr_format is None else None,
+        "fill_value": metadata.fill_value,
+        "zarr_format": metadata.zarr_format if zarr_format is None else zarr_format,
+    }
+    if kept["zarr_format"] != metadata.zarr_format:
+        return kept
+    kept["chunk_key_encoding"] = metadata.chunk_key_encoding
+    if metadata.zarr_format == 2:
+        old = _format_of(metadata)
+        return kept | {"order": old["order"], "compressors": old["compressor"], "filters": old["filters"]}
+    codecs = {"filters": data.filters, "serializer": data.serializer, "compressors": data.compressors}
+    return kept | codecs | {"dimension_names": metadata.dimension_names}
 
 
 def _format_of(metadata: ArrayMetadata) -> dict[str, Any]:
