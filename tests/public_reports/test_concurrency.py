@@ -266,7 +266,7 @@ def test_a_child_forked_while_threads_read_and_write(compressors: Any, sharded: 
         env={**os.environ, chunk_io.THREADS_VARIABLE: "3"},
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
     )
     assert (run.stdout, run.returncode) == ("done\n", 0), run.stderr
 
@@ -310,7 +310,7 @@ def test_a_forked_child_is_told_that_it_can_not_read_over_a_network(tmp_path: Pa
         [sys.executable, "-W", "ignore", "-c", FORK_REMOTE, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=40,
+        timeout=60,
     )
     assert (run.stdout, run.returncode) == ("done\n", 0), run.stderr
 
