@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from oracle import assert_same, documents
 
 import fastzarr
-from fastzarr.errors import MetadataError, UnknownCodecError
+from fastzarr.errors import MetadataError
 
 FIXTURES = Path(__file__).with_name("fixtures")
 RELEASES = ("zarr-2.18", "zarr-3.4")
@@ -30,11 +30,16 @@ NOT_READ: dict[str, tuple[type[Exception], str]] = {
 }
 """Start of the names of what is refused, the error and a part of its text."""
 
-if find_spec("zfpy") is None:
-    NOT_READ |= {
-        "zarr-2.18/compressors/zfpy-": (UnknownCodecError, "codec 'zfpy': is not in numcodecs' registry"),
-        "zarr-3.4/v3/serializers/numcodecs.zfpy-": (MetadataError, "needs the package zfpy"),
-    }
+PACKAGES = {
+    "zfpy": ("zarr-2.18/compressors/zfpy-", "zarr-3.4/v3/serializers/numcodecs.zfpy-"),
+    "pcodec": ("zarr-2.18/compressors/pcodec", "zarr-3.4/v3/serializers/numcodecs.pcodec"),
+    "msgpack": ("zarr-2.18/objects/msgpack2", "zarr-2.18/fill-values/msgpack2"),
+}
+"""Optional packages, and what needs them; without them the error names them."""
+
+for package, starts in PACKAGES.items():
+    if find_spec(package) is None:
+        NOT_READ |= dict.fromkeys(starts, (MetadataError, package))
 
 VERSIONED = ("blosc", "zlib", "gzip", "zstd", "bz2", "lzma", "lz4", "pcodec", "zfpy", "sharding_indexed")
 """Codecs whose bytes depend on the library's version, or may lie in any order."""
