@@ -5,8 +5,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,12 +23,11 @@ from fastzarr.errors import (
     BufferMismatchError,
     ChunkShapeError,
     MetadataError,
-    ReadOnlyError,
 )
 from fastzarr.hierarchy import nodes, resize
-from fastzarr.hierarchy.attributes import Attributes
 from fastzarr.hierarchy.config import ArrayConfig, ConfigLike, config_members, parse_config
 from fastzarr.hierarchy.info import Info, readable
+from fastzarr.hierarchy.node import Node
 from fastzarr.hierarchy.selections import Selectable
 from fastzarr.indexing import Grid
 from fastzarr.metadata import v2, v3
@@ -37,7 +35,7 @@ from fastzarr.metadata.model import ArrayMetadata, MemoryOrder
 from fastzarr.stores.base import Store
 
 
-class Array(Selectable):
+class Array(Node[ArrayMetadata], Selectable):
     """An array in a store. Made by `create_array`, `open_array` and `open`.
 
     Safe to share between threads; pickles with its store. Writers of parts of the same chunk in one process
@@ -82,21 +80,8 @@ class Array(Selectable):
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._store, self._path, self._metadata, self._config)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Array):
-            return NotImplemented
-        same_place = self._store.identity == other._store.identity and self._path == other._path
-        return same_place and self._metadata == other._metadata
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<Array {nodes.place(self._store, self._path)} shape={self.shape} dtype={self.dtype}>"
-
-    @property
-    def metadata(self) -> ArrayMetadata:
-        """The metadata, one model for both formats."""
-        return self._metadata
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -133,11 +118,6 @@ class Array(Selectable):
     def fill_value(self) -> Any:
         """Value of elements never written; None for the v2 `null`, which reads as zero."""
         return self._metadata.fill_value
-
-    @property
-    def attrs(self) -> Attributes:
-        """User attributes; changes are written at once."""
-        return Attributes(lambda: self._metadata.attributes, self._change_attributes)
 
     @property
     def ndim(self) -> int:
@@ -196,37 +176,6 @@ class Array(Selectable):
         """The bytes→bytes codecs (of a sharded array: of the inner chunks)."""
         return tuple(self._inner.bytes_codecs)
 
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self._store
-
-    @property
-    def path(self) -> str:
-        """Path in the store, without a leading slash; empty for the root."""
-        return self._path
-
-    @property
-    def name(self) -> str:
-        """Path with a leading slash."""
-        return f"/{self._path}"
-
-    @property
-    def basename(self) -> str:
-        """Last part of the path."""
-        return self._path.rpartition("/")[2]
-
-    @property
-    def read_only(self) -> bool:
-        """Whether writing raises."""
-        return self._store.read_only
-
-    @property
-    def info(self) -> Info:
-        """What the array is, as a table to print."""
-        return Info(self._info_rows())
-
-    @property
     def info_complete(self) -> Info:
         """What the array is, with what of it is stored; lists the store."""
         stored = self.nbytes_stored()
@@ -317,11 +266,6 @@ class Array(Selectable):
                 raise
             return self.shape
 
-    def update_attributes(self, attributes: Mapping[str, Any]) -> Array:
-        """Set the given attributes, keep the others, and return the array."""
-        self.attrs.update(attributes)
-        return self
-
     def __iter__(self) -> Iterator[Any]:
         for index in range(len(self)):
             yield self[index]
@@ -378,18 +322,6 @@ class Array(Selectable):
             "No. chunks": self.nchunks,
             "No. bytes": f"{self.nbytes} ({readable(self.nbytes)})",
         }
-
-    def _require_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' or 'a' to write")
-
-    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        self._require_writable()
-        with self._document_lock():
-            stored = self._stored()
-            attributes = change(dict(stored.attributes))
-            nodes.write_attributes(self._store, self._path, replace(stored, attributes=attributes))
-            self._metadata = replace(self._metadata, attributes=attributes)
 
     def _reshape(self, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> tuple[int, ...]:
         """Store the shape that `change` makes of the stored one, which is returned."""

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
 
-from fastzarr import chunk_io, data_types
+from fastzarr import data_types
 from fastzarr.chunks.grid import normalize_shape
-from fastzarr.errors import GroupNotFoundError, NodeExistsError, ReadOnlyError
+from fastzarr.errors import GroupNotFoundError, NodeExistsError
 from fastzarr.hierarchy import filled, nodes
 from fastzarr.hierarchy.array import Array, make_array
-from fastzarr.hierarchy.attributes import Attributes, as_stored
+from fastzarr.hierarchy.attributes import as_stored
 from fastzarr.hierarchy.create import create_array
 from fastzarr.hierarchy.info import Info
+from fastzarr.hierarchy.node import Node
 from fastzarr.hierarchy.tree import Tree
 from fastzarr.metadata.group import GroupMetadata, NodeMetadata
 from fastzarr.metadata.model import ArrayMetadata
@@ -24,7 +25,7 @@ from fastzarr.stores.base import Store
 from fastzarr.stores.registry import normalize_path
 
 
-class Group:
+class Group(Node[GroupMetadata]):
     """A group in a store. Made by `create_group`, `open_group` and `open`.
 
     A group that was opened with consolidated metadata shows the nodes that were there when it was
@@ -40,61 +41,8 @@ class Group:
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self._store, self._path, self._metadata)
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Group):
-            return NotImplemented
-        same_place = self._store.identity == other._store.identity and self._path == other._path
-        return same_place and self._metadata == other._metadata
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<Group {nodes.place(self._store, self._path)}>"
-
-    @property
-    def metadata(self) -> GroupMetadata:
-        """The metadata, one model for both formats."""
-        return self._metadata
-
-    @property
-    def store(self) -> Store:
-        """The store."""
-        return self._store
-
-    @property
-    def path(self) -> str:
-        """Path in the store, without a leading slash; empty for the root."""
-        return self._path
-
-    @property
-    def name(self) -> str:
-        """Path with a leading slash."""
-        return f"/{self._path}"
-
-    @property
-    def basename(self) -> str:
-        """Last part of the path."""
-        return self._path.rpartition("/")[2]
-
-    @property
-    def read_only(self) -> bool:
-        """Whether writing raises."""
-        return self._store.read_only
-
-    @property
-    def attrs(self) -> Attributes:
-        """User attributes; changes are written at once."""
-        return Attributes(lambda: self._metadata.attributes, self._change_attributes)
-
-    def update_attributes(self, new_attributes: Mapping[str, Any]) -> Group:
-        """Set the given attributes, keep the others, and return the group."""
-        self.attrs.update(new_attributes)
-        return self
-
-    @property
-    def info(self) -> Info:
-        """What the group is, as a table to print."""
-        return Info(self._info_rows())
 
     def info_complete(self) -> Info:
         """What the group is, with the number of nodes below; looks at all of them."""
@@ -346,19 +294,11 @@ class Group:
                 assert metadata is not None
                 yield path, metadata
 
-    def _require_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' or 'a' to write")
-
-    def _change_attributes(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        self._require_writable()
-        with chunk_io.document_lock(self._store, self._path):
-            stored = nodes.read_node(self._store, self._path, self._metadata.zarr_format, None)
-            if not isinstance(stored, GroupMetadata):
-                raise GroupNotFoundError(f"{self!r} is no longer in the store")
-            attributes = change(dict(stored.attributes))
-            nodes.write_attributes(self._store, self._path, replace(stored, attributes=attributes))
-            self._metadata = replace(self._metadata, attributes=attributes)
+    def _stored(self) -> GroupMetadata:
+        stored = nodes.read_node(self._store, self._path, self._metadata.zarr_format, None)
+        if not isinstance(stored, GroupMetadata):
+            raise GroupNotFoundError(f"{self!r} is no longer in the store")
+        return stored
 
 
 def place_hierarchy(
