@@ -42,7 +42,10 @@ def known_to_zarr(name: str, zarr_format: int) -> bool:
     return zarr_format == 2 or "record" not in name or STABLE_STRUCT
 
 
-each_sample = pytest.mark.parametrize("name", [*SAMPLES, *VARIABLE])
+NAMES = [*SAMPLES, *VARIABLE]
+each_sample = pytest.mark.parametrize("name", NAMES)
+each_sample_of_v3 = pytest.mark.parametrize("name", [name for name in NAMES if known_to_zarr(name, 3)])
+"""Older releases write 'structured' for records; what newer ones write is among the fixtures."""
 
 
 def sample(name: str) -> tuple[Any, dict[str, Any]]:
@@ -65,11 +68,11 @@ def given_of(name: str, zarr_format: int) -> Any:
     return sample(name)[1]["dtype"]
 
 
-@FORMATS
-@each_sample
+@pytest.mark.parametrize(
+    ("name", "zarr_format"),
+    [(name, zarr_format) for name in NAMES for zarr_format in (2, 3) if known_to_zarr(name, zarr_format)],
+)
 def test_documents_are_those_of_zarr_python(name: str, zarr_format: int) -> None:
-    if not known_to_zarr(name, zarr_format):
-        pytest.skip("zarr-python writes 'structured'")
     data, arguments = sample(name)
     arguments = arguments | {"dtype": given_of(name, zarr_format), "zarr_format": zarr_format}
     if "record" in name:
@@ -82,10 +85,8 @@ def test_documents_are_those_of_zarr_python(name: str, zarr_format: int) -> None
     assert documents(written_by_fastzarr(call)) == documents(written_by_zarr(call))
 
 
-@each_sample
+@each_sample_of_v3
 def test_documents_of_shards_are_those_of_zarr_python(name: str) -> None:
-    if not known_to_zarr(name, 3):
-        pytest.skip("zarr-python writes 'structured'")
     data, arguments = sample(name)
     arguments = arguments | {"shape": (8, 8), "chunks": (2, 2), "shards": (4, 4)}
     if "record" in name:
@@ -107,11 +108,9 @@ def test_v2_elements_and_stored_bytes(name: str, order: Any, compressor: Any, tm
 
 
 @pytest.mark.parametrize("endian", ["little", "big"])
-@each_sample
+@each_sample_of_v3
 def test_v3_elements_and_stored_bytes(name: str, endian: str, tmp_path: Path) -> None:
     data, arguments = sample(name)
-    if not known_to_zarr(name, 3):
-        pytest.skip("zarr-python writes 'structured'")
     arguments = arguments | {"zarr_format": 3, "compressors": None}
     if name not in VARIABLE:
         arguments["serializer"] = {"name": "bytes", "configuration": {"endian": endian}}

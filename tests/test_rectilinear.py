@@ -218,39 +218,40 @@ def test_long_runs_cost_nothing() -> None:
     assert array[[0, -1, -6]].tolist() == [6, 8, 7]
 
 
-@pytest.mark.skipif("array.rectilinear_chunks" not in zarr.config, reason="zarr-python has no such grid yet")
-@pytest.mark.parametrize("arguments", GRIDS)
-def test_zarr_python_reads_and_writes_the_same(arguments: dict[str, Any], tmp_path: Path) -> None:
-    data = np.arange(1, 541, dtype="i4").reshape(9, 10, 6)
-    given: dict[str, Any] = {"shape": data.shape, "dtype": "i4", "compressors": None, **arguments}
-    selections: list[Any] = [..., (slice(1, 8, 3), 7), (slice(None), [9, 0, 5])]
-    with zarr.config.set({"array.rectilinear_chunks": True}):
-        theirs = zarr.create_array(str(tmp_path / "theirs"), **given)
-        ours = fastzarr.create_array(str(tmp_path / "ours"), **given)
-        for array in (theirs, ours):
-            array[...] = data
-        assert (
-            ours.metadata.document["chunk_grid"]
-            == json.loads((tmp_path / "theirs" / "zarr.json").read_text())["chunk_grid"]
-        )
-        assert ours.read_chunk_sizes == theirs.read_chunk_sizes
-        assert ours.write_chunk_sizes == theirs.write_chunk_sizes
-        assert (ours.cdata_shape, ours.nchunks) == (theirs.cdata_shape, theirs.nchunks)
-        for name in ("chunks", "shards"):
-            outcomes = []
-            for array in (ours, theirs):
-                try:
-                    outcomes.append(getattr(array, name))
-                except NotImplementedError:
-                    outcomes.append(NotImplementedError)
-            assert outcomes[0] == outcomes[1], name
-        for place in ("ours", "theirs"):
-            by_them = zarr.open_array(str(tmp_path / place), mode="r")
-            by_us = fastzarr.open_array(str(tmp_path / place), mode="r")
-            for selection in selections:
-                assert_same(np.asarray(by_us[selection]), np.asarray(by_them[selection]))
-            assert_same(by_us.blocks[1, 0], np.asarray(by_them.blocks[1, 0]))
-            assert_same(by_us[...], data)
+if "array.rectilinear_chunks" in zarr.config:  # else the fixtures of a newer release have to do
+
+    @pytest.mark.parametrize("arguments", GRIDS)
+    def test_zarr_python_reads_and_writes_the_same(arguments: dict[str, Any], tmp_path: Path) -> None:
+        data = np.arange(1, 541, dtype="i4").reshape(9, 10, 6)
+        given: dict[str, Any] = {"shape": data.shape, "dtype": "i4", "compressors": None, **arguments}
+        selections: list[Any] = [..., (slice(1, 8, 3), 7), (slice(None), [9, 0, 5])]
+        with zarr.config.set({"array.rectilinear_chunks": True}):
+            theirs = zarr.create_array(str(tmp_path / "theirs"), **given)
+            ours = fastzarr.create_array(str(tmp_path / "ours"), **given)
+            for array in (theirs, ours):
+                array[...] = data
+            assert (
+                ours.metadata.document["chunk_grid"]
+                == json.loads((tmp_path / "theirs" / "zarr.json").read_text())["chunk_grid"]
+            )
+            assert ours.read_chunk_sizes == theirs.read_chunk_sizes
+            assert ours.write_chunk_sizes == theirs.write_chunk_sizes
+            assert (ours.cdata_shape, ours.nchunks) == (theirs.cdata_shape, theirs.nchunks)
+            for name in ("chunks", "shards"):
+                outcomes = []
+                for array in (ours, theirs):
+                    try:
+                        outcomes.append(getattr(array, name))
+                    except NotImplementedError:
+                        outcomes.append(NotImplementedError)
+                assert outcomes[0] == outcomes[1], name
+            for place in ("ours", "theirs"):
+                by_them = zarr.open_array(str(tmp_path / place), mode="r")
+                by_us = fastzarr.open_array(str(tmp_path / place), mode="r")
+                for selection in selections:
+                    assert_same(np.asarray(by_us[selection]), np.asarray(by_them[selection]))
+                assert_same(by_us.blocks[1, 0], np.asarray(by_them.blocks[1, 0]))
+                assert_same(by_us[...], data)
 
 
 @pytest.mark.parametrize("arguments", GRIDS)
