@@ -49,8 +49,8 @@ class AcquireZarr:
             return "acquire-zarr writes Zarr v3 only"
         if len(case.shape) < 3:
             return f"acquire-zarr has no arrays of {len(case.shape)} dimensions, only of 3 or more"
-        if case.codec in ("zstd", "zlib"):
-            return f"acquire-zarr has no codec {case.codec}, only none and blosc"
+        if case.codec == "zlib":
+            return "acquire-zarr has no codec zlib, only none, zstd and blosc"
         if case.dtype.name not in DATA_TYPES:
             return f"acquire-zarr has no data type {case.dtype.name}, only {', '.join(DATA_TYPES)}"
         if case.fill_value != 0:
@@ -68,17 +68,23 @@ class AcquireZarr:
         space, time = az.DimensionType.SPACE, az.DimensionType.TIME
         inner = [dimension(axis, space, n, n) for axis, n in enumerate(case.shape[1:], start=1)]
         array = az.ArraySettings(data_type=case.dtype, dimensions=[dimension(0, time, 0, 1), *inner])
-        if case.codec == "blosc":
-            array.compression = az.CompressionSettings(
-                compressor=az.Compressor.BLOSC1,
-                codec=az.CompressionCodec.BLOSC_LZ4,
-                level=case.level,
-                shuffle=1,
-            )
+        if case.codec != "none":
+            array.compression = _compression(case)
         return Writer(az.ZarrStream(az.StreamSettings(store_path=str(path), arrays=[array])))
 
     def open(self, path: Path, case: Case) -> None:
         return None
+
+
+def _compression(case: Case) -> Any:
+    import acquire_zarr
+
+    az: Any = acquire_zarr
+    if case.codec == "zstd":
+        compressor, codec, shuffle = az.Compressor.ZSTD, az.CompressionCodec.ZSTD, 0
+    else:
+        compressor, codec, shuffle = az.Compressor.BLOSC1, az.CompressionCodec.BLOSC_LZ4, 1
+    return az.CompressionSettings(compressor=compressor, codec=codec, level=case.level, shuffle=shuffle)
 
 
 BACKEND: Backend = AcquireZarr()
