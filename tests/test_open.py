@@ -228,7 +228,7 @@ def test_requests_that_cannot_be_met_leave_everything_as_it_was(
     fastzarr.create_array(tmp_path, name="a", data=np.arange(4))
     before = files(tmp_path)
     for name in ("a", "new/below"):
-        with pytest.raises(MetadataError, match=r"got|missing|expected|is not in") as caught:
+        with pytest.raises(MetadataError, match=r"got|missing|expected") as caught:
             fastzarr.create_array(
                 tmp_path, name=name, overwrite=True, **{"shape": 3, "dtype": "f4"} | arguments
             )

@@ -6,6 +6,9 @@ from typing import Any
 
 from fastzarr.errors import MetadataError, UnknownCodecError
 
+_EXTRA = ("msgpack2", "pcodec", "zfpy")
+"""Codecs that numcodecs knows only with further packages."""
+
 
 def numcodec(configuration: dict[str, Any]) -> Any:
     """The codec of numcodecs' registry, or of its entry points, for a v2 configuration.
@@ -22,7 +25,9 @@ def numcodec(configuration: dict[str, Any]) -> Any:
         raise UnknownCodecError(where, [f"its entry point can't be loaded: {error}"]) from error
     except ValueError as error:
         if isinstance(error, getattr(numcodecs.registry, "UnknownCodecError", ())):
-            raise UnknownCodecError(where, ["is not in numcodecs' registry"]) from error
+            package = "'fastzarr[codecs]'" if identifier in _EXTRA else "the package that has it"
+            problem = f"got {identifier!r}, which is not in numcodecs' registry; install {package}"
+            raise UnknownCodecError(where, [problem]) from error
         raise MetadataError(where, [f"got {configuration!r}: {error}"]) from error
     except Exception as error:
         raise MetadataError(where, [f"got {configuration!r}: {error}"]) from error
