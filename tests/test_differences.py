@@ -212,7 +212,7 @@ def test_no_compressor_by_the_older_keyword_in_v3() -> None:
 
 def test_records_of_v3_with_fields_that_are_arrays() -> None:
     dtype = np.dtype([("a", "<i4", (2,))])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError if OLDEST else ValueError):
         theirs(dtype=dtype)
     with pytest.raises(MetadataError, match="subarrays"):
         ours(dtype=dtype)
@@ -222,7 +222,8 @@ def test_records_of_v3_with_fields_that_are_arrays() -> None:
 @pytest.mark.filterwarnings("ignore")
 def test_the_default_fill_value_of_records() -> None:
     dtype = np.dtype([("s", "S2"), ("u", "<U2")])
-    assert theirs(dtype=dtype, zarr_format=2).fill_value.item() == (b"0", "0")
+    if OLDEST:
+        assert theirs(dtype=dtype, zarr_format=2).fill_value.item() == (b"0", "0")
     assert ours(dtype=dtype, zarr_format=2).fill_value.item() == (b"", "")
     assert ours(dtype=dtype).fill_value.item() == (b"", "")
 
@@ -265,8 +266,9 @@ def test_objects_of_v2() -> None:
 
 def test_nested_records_of_v2() -> None:
     document = v2_document([["a", "<i4"], ["n", [["x", "<i2"], ["y", "|u1"]]]], None)
-    with pytest.raises(ValueError, match="No Zarr data type found"):
-        read_v2(zarr, document)
+    if OLDEST:
+        with pytest.raises(ValueError, match="No Zarr data type found"):
+            read_v2(zarr, document)
     assert read_v2(fastzarr, document).tolist() == [(0, (0, 0))]
 
 
@@ -413,8 +415,9 @@ def test_pickled_zip_stores_open_for_writing(tmp_path: Path) -> None:
     zarr.create_array(their_store, data=np.ones(4))
     their_store.close()
     pickle.loads(pickle.dumps(their_store)).close()
-    with zipfile.ZipFile(tmp_path / "a.zip") as archive:
-        assert archive.namelist() == []
+    if OLDEST:
+        with zipfile.ZipFile(tmp_path / "a.zip") as archive:
+            assert archive.namelist() == []
     with fastzarr.storage.ZipStore(tmp_path / "b.zip", mode="w") as store, pytest.raises(TypeError):
         pickle.dumps(store)
 
@@ -501,7 +504,8 @@ def test_copying(tmp_path: Path) -> None:
 
 def test_the_fill_value_of_from_array() -> None:
     source = zarr.create_array(MemoryStore(), shape=4, dtype="i4", fill_value=7)
-    assert zarr.from_array(MemoryStore(), data=source).fill_value == 0
+    if OLDEST:
+        assert zarr.from_array(MemoryStore(), data=source).fill_value == 0
     assert fastzarr.from_array({}, data=ours(dtype="i4", fill_value=7)).fill_value == 7
 
 
@@ -539,7 +543,9 @@ def test_settings_of_the_library() -> None:
 
 
 def test_names_deprecated_by_zarr_python() -> None:
-    not_there({zarr.Group: "create_dataset require_dataset array", zarr.Array: "compressor"})
+    not_there({zarr.Array: "compressor"})
+    if OLDEST:
+        not_there({zarr.Group: "create_dataset require_dataset array"})
 
 
 def test_places_of_nodes() -> None:
