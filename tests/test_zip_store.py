@@ -1,6 +1,9 @@
 """The store in a ZIP archive."""
 
 import pickle
+import resource
+import signal
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -192,3 +195,62 @@ def test_arrays_both_ways_with_zarr_python(tmp_path: Path, zarr_format: int) -> 
             np.testing.assert_array_equal(opened[...], data)
             np.testing.assert_array_equal(opened[5:9, -1], data[5:9, -1])
         (tmp_path / "theirs.zip").unlink()
+
+
+def test_a_failed_write_leaves_the_archive_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with ZipStore(path, mode="w") as store:
+        store.set("c/0", b"old" * 100)
+    before = path.read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with ZipStore(path, mode="a") as store:
+        try:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (20000, hard))
+            with pytest.raises(OSError, match=r"while writing key 'c/0'"):
+                store.set("c/0", bytes(50000))
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+            signal.signal(signal.SIGXFSZ, handler)
+        assert path.read_bytes() == before
+        assert bytes(store.get("c/0") or b"") == b"old" * 100
+        store.set("c/1", b"new")
+    assert reopened(path) == {"c/0": b"old" * 100, "c/1": b"new"}
+
+
+def test_adding_keeps_the_old_table_until_closed(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with ZipStore(path, mode="w") as store:
+        store.set("a", b"1")
+    before = path.read_bytes()
+    with ZipStore(path, mode="a") as store:
+        store.set("b", bytes(100000))
+        assert path.read_bytes().startswith(before)
+    assert reopened(path) == {"a": b"1", "b": bytes(100000)}
+
+
+def test_an_archive_has_one_writer(tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with ZipStore(path, mode="w") as store:
+        store.set("a", b"1")
+        for mode in ("a", "w"):
+            with pytest.raises(StoreError, match=r"a\.zip' is open for writing in this process"):
+                ZipStore(path, mode=mode)
+    assert reopened(path) == {"a": b"1"}
+
+
+@pytest.mark.parametrize("method", ["stored", "deflated"])
+def test_sizes_that_cannot_be_take_no_memory(tmp_path: Path, method: str) -> None:
+    path = tmp_path / "a.zip"
+    with ZipStore(path, mode="w", compression=METHODS[method]) as store:
+        store.set("c/0", b"abc" * 100)
+    data = bytearray(path.read_bytes())
+    table = data.rindex(b"PK\x01\x02")
+    data[table + 24 : table + 28] = (3 << 30).to_bytes(4, "little")
+    path.write_bytes(data)
+    with ZipStore(path) as store:
+        tracemalloc.start()
+        with pytest.raises(StoreError, match=r"key 'c/0' in '.*a\.zip' can't be read: got "):
+            store.get("c/0")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+        tracemalloc.stop()

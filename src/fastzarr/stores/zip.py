@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import struct
 import threading
 import time
 from bisect import bisect_left
 from collections.abc import Collection, Hashable, Iterator, Sequence
-from typing import IO, TYPE_CHECKING, Literal, Self, get_args
+from typing import IO, TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import Range, clip
@@ -27,6 +28,9 @@ _HEADER_SIGNATURE = b"PK\x03\x04"
 _ENCRYPTED = 1
 _RAW_DEFLATE = -15
 """Window bits of a deflate stream without header, in the sense of zlib."""
+_written: set[str | None] = set()
+"""Real paths of the archives that are open for writing in this process."""
+_claiming = threading.Lock()
 _PLAIN_FILE = 0o100644 << 16
 """File mode, in the upper half of the external attributes."""
 
@@ -40,7 +44,9 @@ class ZipStore(Closing):
 
     The table of contents is written by `close`: an archive is complete after it, or at the end of a `with`
     block, and not before. Writing a key again or erasing it takes the old entry out of the table; its space
-    is regained only by writing a new archive. One process writes an archive at a time.
+    is regained only by writing a new archive. One store writes an archive at a time: a second one in this
+    process raises `StoreError`. Mode `"a"` writes behind the old table of contents: where the process ends
+    before `close`, the old archive is what remains up to the end of that table.
     """
 
     range_gap = 1 << 15
@@ -192,50 +198,65 @@ class _Archive:
         self._compression = compression
         self._lock = threading.RLock()
         self._names: list[str] | None = None
-        self._file = _open(path, mode)
+        self._writes = None if mode == "r" else os.path.realpath(path)
+        if self._writes is not None:
+            _claim(self._writes)
+        try:
+            self._file = _open(path, mode)
+        except BaseException:
+            _written.discard(self._writes)
+            raise
         try:
             self._zip: ZipFile = ZipFile(self._file, mode, compression, allow_zip64)
-        except BadZipFile as error:
+            self._entries = dict(self._zip.NameToInfo)
+            if mode == "a":  # the old table of contents stays where it is
+                self._zip.start_dir = os.fstat(self._file.fileno()).st_size
+        except BaseException as error:
             self._file.close()
-            raise StoreError(f"{path!r} is no ZIP archive, or an incomplete one: {error}") from error
-        except BaseException:
-            self._file.close()
+            _written.discard(self._writes)
+            if isinstance(error, BadZipFile):
+                raise StoreError(f"{path!r} is no ZIP archive, or an incomplete one: {error}") from error
             raise
 
     def __del__(self) -> None:
-        if hasattr(self, "_zip"):
+        if hasattr(self, "_entries"):
             self.close()
 
     def close(self) -> None:
         with self._lock:
+            if self._file.closed:
+                return
             try:
                 self._zip.close()
             finally:
                 self._file.close()
+                _written.discard(self._writes)
 
     def entry(self, key: str) -> ZipInfo | None:
         self._require_open()
-        return self._zip.NameToInfo.get(key)
+        return self._entries.get(key)
 
     def names(self) -> list[str]:
         """All keys, sorted."""
         with self._lock:
             self._require_open()
             if self._names is None:
-                self._names = sorted(name for name in self._zip.NameToInfo if is_key(name))
+                self._names = sorted(name for name in self._entries if is_key(name))
             return self._names
 
     def read(self, entry: ZipInfo) -> Buffer:
         """The whole content, checked."""
+        self._require_possible(entry)
         if entry.compress_type == _STORED and not entry.flag_bits & _ENCRYPTED:
             out = memoryview(bytearray(entry.file_size))
             self.read_stored_into(entry, out)
             return out
         try:
             if entry.compress_type == _DEFLATED and not entry.flag_bits & _ENCRYPTED:
-                from isal.isal_zlib import decompress
+                from isal.isal_zlib import decompressobj
 
-                data = decompress(self.read_raw(entry, 0, entry.compress_size), _RAW_DEFLATE)
+                raw = self.read_raw(entry, 0, entry.compress_size)
+                data = decompressobj(_RAW_DEFLATE).decompress(raw, entry.file_size + 1)
                 self._check(entry, data)
                 return data
             with self._lock:
@@ -248,6 +269,7 @@ class _Archive:
     def read_ranges(self, entry: ZipInfo, ranges: Sequence[Range]) -> list[Buffer]:
         """Parts of the content."""
         clipped = [clip(entry.file_size, start, length) for start, length in ranges]
+        self._require_possible(entry)
         if entry.compress_type == _STORED and not entry.flag_bits & _ENCRYPTED:
             return [self.read_raw(entry, start, length) for start, length in clipped]
         data = memoryview(self.read(entry))
@@ -282,13 +304,30 @@ class _Archive:
         entry.compress_type = self._compression
         entry.external_attr = _PLAIN_FILE
         with self._lock:
-            if self.entry(key) is not None:
-                self.drop({key})
+            self._require_open()
+            start, count = self._zip.start_dir, len(self._zip.filelist)
+            old = self._zip.NameToInfo.pop(key, None)
             try:
                 self._zip.writestr(entry, memoryview(data))
-                self._file.flush()
-            finally:
-                self._names = None
+            except BaseException as error:
+                self._take_back(start, count, key, old)
+                if isinstance(error, OSError):
+                    text = f"{error.strerror} while writing key {key!r}"
+                    raise type(error)(error.errno, text, self._path) from error
+                raise
+            if old is not None:
+                self._zip.filelist.remove(old)
+            self._entries[key] = entry
+            self._names = None
+
+    def _take_back(self, start: int, count: int, key: str, old: ZipInfo | None) -> None:
+        """Make the archive what it was before an entry that failed."""
+        del self._zip.filelist[count:]
+        self._zip.NameToInfo.pop(key, None)
+        if old is not None:
+            self._zip.NameToInfo[key] = old
+        self._zip.start_dir = start
+        self._file.truncate(start)
 
     def drop(self, keys: Collection[str]) -> None:
         with self._lock:
@@ -297,10 +336,21 @@ class _Archive:
             if not present:
                 return
             for key in present:
-                del self._zip.NameToInfo[key]
+                del self._zip.NameToInfo[key], self._entries[key]
             self._zip.filelist[:] = [entry for entry in self._zip.filelist if entry.filename not in keys]
             self._zip.comment = self._zip.comment  # so that `close` writes the table of contents
             self._names = None
+
+    def _require_possible(self, entry: ZipInfo) -> None:
+        """Refuse sizes that can't be, before memory is taken for them."""
+        self._require_open()
+        archive = os.fstat(self._file.fileno()).st_size
+        plain = entry.compress_type == _STORED and not entry.flag_bits & _ENCRYPTED
+        if entry.compress_size > archive or (plain and entry.file_size != entry.compress_size):
+            raise self._damaged(
+                entry,
+                f"got {entry.file_size} bytes, {entry.compress_size} as stored, in an archive of {archive}",
+            )
 
     def _require_open(self) -> None:
         if self._file.closed:
@@ -331,7 +381,27 @@ def _open(path: str, mode: ZipMode) -> IO[bytes]:
     """Open for reading, and writing where the mode says so."""
     extra = {"r": os.O_RDONLY, "a": os.O_RDWR | os.O_CREAT, "w": os.O_RDWR | os.O_CREAT | os.O_TRUNC}
     flags = extra.get(mode, os.O_RDWR | os.O_CREAT | os.O_EXCL)
-    return os.fdopen(os.open(path, flags | os.O_CLOEXEC, 0o666), "rb" if mode == "r" else "r+b")
+    return cast(
+        "IO[bytes]", _File(os.open(path, flags | os.O_CLOEXEC, 0o666), "rb" if mode == "r" else "r+b")
+    )
+
+
+class _File(io.FileIO):
+    """Without a buffer, in which a failed write would stay; writes all or raises."""
+
+    def write(self, data: Any) -> int:
+        rest = memoryview(data).cast("B")
+        size = len(rest)
+        while rest:
+            rest = rest[super().write(rest) :]
+        return size
+
+
+def _claim(path: str) -> None:
+    with _claiming:
+        if path in _written:
+            raise StoreError(f"{path!r} is open for writing in this process; close that ZipStore first")
+        _written.add(path)
 
 
 def _after(prefix: str) -> str:
