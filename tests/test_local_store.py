@@ -5,6 +5,8 @@ import itertools
 import os
 import pickle
 import tempfile
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -464,3 +466,35 @@ def test_keys_that_climb_are_refused_by_arrays_and_stores(
         with pytest.raises(KeyNameError, match=r"expected names joined by '/'"):
             verb()
     assert files(tmp_path) == before
+
+
+def test_writing_and_removing_a_directory_at_the_same_time(store: fastzarr.LocalStore) -> None:
+    other = fastzarr.LocalStore(store.root)
+    done = threading.Event()
+    failures: list[Exception] = []
+
+    def repeat(call: Callable[[int], None]) -> None:
+        number = 0
+        while not done.is_set():
+            number += 1
+            try:
+                call(number)
+            except Exception as error:
+                failures.append(error)
+
+    calls: list[Callable[[int], None]] = [
+        lambda n: store.set(f"a/c/{n % 7}/{n % 3}", b"1"),
+        lambda n: other.set(f"a/c/{n % 5}/{n % 3}", b"2"),
+        lambda _: store.erase_prefix("a/"),
+        lambda _: other.erase_prefix("a/c/"),
+    ]
+    threads = [threading.Thread(target=repeat, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    time.sleep(0.5)
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    store.erase_prefix("a/")
+    assert list(Path(store.root).iterdir()) == []

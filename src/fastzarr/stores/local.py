@@ -25,6 +25,8 @@ _PARTIAL = ".partial"
 _RUN = os.urandom(4).hex()
 _serial = itertools.count()
 _KNOWN_DIRECTORIES = 4096
+_ATTEMPTS = 100
+"""Of a call that others disturb."""
 _OPEN_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
 """Not blocking: a pipe in the place of a file must not hang the reader."""
 _OPEN_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -165,11 +167,26 @@ class LocalStore(Closing):
                 os.close(opened)
 
     def set(self, key: str, data: Buffer) -> None:
-        """Write the file beside its place, then rename it there."""
+        """Write the file beside its place, then rename it there.
+
+        Tries again where others remove the directory meanwhile.
+        """
         path = self._path(key)
         check_writable(self, key)
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return self._set(key, path, data)
+            except FileNotFoundError:
+                self._known.clear()
+        try:
+            self._set(key, path, data)
+        except FileNotFoundError as error:
+            text = f"{error.strerror} while writing key {key!r}: its directory is removed again and again"
+            raise FileNotFoundError(error.errno, text, path) from error
+
+    def _set(self, key: str, path: str, data: Buffer) -> None:
         directory, _, name = path.rpartition("/")
-        partial = f"{directory}/.{name}.{os.getpid():x}-{_RUN}-{next(_serial):x}{_PARTIAL}"
+        partial = f"{directory}/{_partial_name(name)}"
         if directory not in self._known:
             self._make_in_new(directory)
         files: list[int] = []
@@ -228,9 +245,28 @@ class LocalStore(Closing):
         holder = directory.rpartition("/")[0] if prefix else directory
         self._require_real(os.path.realpath(holder), prefix)
         for path in [directory] if prefix else [self._prefix + name for name in os.listdir(directory)]:
-            _remove_tree(path)
+            self._remove(path, prefix)
         if self.durability == "full":
             _sync_directory(holder)
+
+    def _remove(self, path: str, prefix: str) -> None:
+        """Rename aside, where listing doesn't look and nobody writes, then remove."""
+        directory, _, name = path.rpartition("/")
+        aside = f"{directory}/{_partial_name(name)}"
+        try:
+            os.rename(path, aside)
+        except FileNotFoundError:  # somebody else removed it
+            return None
+        for _ in range(_ATTEMPTS - 1):
+            with contextlib.suppress(OSError):
+                return _remove_tree(aside)
+        try:
+            _remove_tree(aside)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            text = f"{error.strerror} while removing {prefix!r}"
+            raise type(error)(error.errno, text, error.filename) from error
 
     def list_prefix(self, prefix: str) -> Iterator[str]:
         """All keys that begin with `prefix`; unfinished files are no keys.
@@ -346,6 +382,10 @@ class _Snapshot(io.FileIO):
         except OSError as error:
             error.filename = self.path
             raise
+
+
+def _partial_name(name: str) -> str:
+    return f".{name}.{os.getpid():x}-{_RUN}-{next(_serial):x}{_PARTIAL}"
 
 
 def is_unfinished(name: str) -> bool:
