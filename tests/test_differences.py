@@ -550,3 +550,14 @@ def test_names_deprecated_by_zarr_python() -> None:
 
 def test_places_of_nodes() -> None:
     not_there({zarr.Group: "store_path", zarr.Array: "store_path"})
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_records_in_v3(tmp_path: Path) -> None:
+    fastzarr.create_array(tmp_path, data=np.array([(1, 2.5)], [("i", "<i4"), ("f", "<f8")]))
+    assert json.loads((tmp_path / "zarr.json").read_bytes())["data_type"]["name"] == "struct"
+    if OLDEST:
+        with pytest.raises(ValueError, match="No Zarr data type found"):
+            zarr.open_array(tmp_path)
+    else:
+        assert np.asarray(zarr.open_array(tmp_path)[...]).tolist() == [(1, 2.5)]

@@ -70,6 +70,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "serve": (PUBLIC, "wkw"),
     # 9: commands
     "cli": (PUBLIC, "wkw", "bench", "serve"),
+    "__main__": ("cli",),
     # the public names: all of the library, and nothing of the applications
     PUBLIC: (*ARRAYS, "storage", "writer"),
     "testing": (PUBLIC, *PARTS),

@@ -3,6 +3,7 @@
 import difflib
 import inspect
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from pathlib import Path
 
 import fastzarr
@@ -45,8 +46,10 @@ def described(prefix: str, names: Iterable[str], owner: object) -> Iterator[str]
             )
             yield f"module {prefix}{name}"
             yield from described(f"{prefix}{name}.", getattr(found, "__all__", defined), found)
-        elif isinstance(found, type) and issubclass(found, BaseException):
+        elif isinstance(found, type) and issubclass(found, BaseException | Enum):
             yield f"class {prefix}{name}({', '.join(base.__name__ for base in found.__bases__)})"
+            if issubclass(found, Enum):
+                yield from (f"    {member}" for member in found.__members__)
         elif isinstance(found, type):
             yield f"class {prefix}{name}{signature(found)}"
             yield from members(found)

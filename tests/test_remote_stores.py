@@ -160,6 +160,14 @@ def test_options_that_a_store_does_not_know() -> None:
         ValueError, match=r"'s3://b': Configuration key: 'nonsense' is not valid for store 'S3'"
     ):
         open_store("s3://b", {"nonsense": 1})
+    with pytest.raises(ValueError, match=r"'s3://b': Expected config prefix .*_\. Options are those of"):
+        open_store("s3://b", {"proxy_url": "http://proxy"})
+    with pytest.raises(ValueError, match=r"'wrong://b': .*\. Options are those of"):
+        ObjectStore.from_url("wrong://b")
+    plain = ObjectStore.from_url("s3://b", storage_options={"allow_http": True, "endpoint": "http://h"})
+    assert plain.store.client_options == {"allow_http": "true"}
+    gcs = open_store("gcs://b", {"skip_signature": True})
+    assert gcs.identity == open_store("gs://b", {"skip_signature": True}).identity
     anonymous = ObjectStore.from_url("s3://b", storage_options={"anon": True})
     assert anonymous.store.config["skip_signature"] == "true"
 
@@ -191,7 +199,7 @@ def test_a_file_is_no_directory(tmp_path: Path) -> None:
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registry, "_is_installed", lambda package: package == "fsspec")
-    with pytest.raises(ImportError, match="s3fs"):
+    with pytest.raises(ImportError, match=r"s3fs.*pip install 'fastzarr\[remote\]'"):
         open_store("s3://bucket")
     monkeypatch.setattr(registry, "_is_installed", lambda package: False)
     with pytest.raises(

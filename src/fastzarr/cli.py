@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,8 @@ def sequential(
         f"and --resume goes on.",
         err=True,
     )
+    if not resume:
+        _keep_earlier(saved)
     try:
         bundle = _run_with_progress(plan, seconds, saved)
     except KeyboardInterrupt:
@@ -312,6 +315,7 @@ def compat(
         except BenchmarkError as error:
             raise click.UsageError(str(error)) from error
     saved = out / "compat.json"
+    _keep_earlier(saved)
     compat_results.save(matrix, saved)
     _show_matrix(matrix, saved, out, as_json=as_json)
 
@@ -391,6 +395,15 @@ def _duration(seconds: float) -> str:
     if seconds < 90:
         return f"{max(1, round(seconds / 5)) * 5} seconds"
     return f"{seconds / 60:.0f} minutes" if seconds < 90 * 60 else f"{seconds / 3600:.1f} hours"
+
+
+def _keep_earlier(saved: Path) -> None:
+    """Give the results of an earlier run a name of their own."""
+    if saved.exists():
+        when = datetime.fromtimestamp(saved.stat().st_mtime).strftime("%Y%m%d-%H%M%S")
+        kept = saved.with_name(f"{saved.stem}-{when}{saved.suffix}")
+        saved.replace(kept)
+        click.echo(f"The results of an earlier run are kept in {kept}.", err=True)
 
 
 def _show(bundle: results.Bundle, saved: Path, out: Path, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import os
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NoReturn, Self, TypeVar
 
@@ -68,7 +69,8 @@ class ObjectStore(Closing):
     def from_url(cls, url: str, *, storage_options: dict[str, Any] | None = None) -> Self:
         """The store at a URL; the options are the keywords of `obstore.store.from_url`.
 
-        `{"anon": True}` is taken for `{"skip_signature": True}`. Stores of HTTP servers are read only. Raises
+        `{"anon": True}` is taken for `{"skip_signature": True}`, `allow_http` for the client option of that
+        name, and `gcs://` for `gs://`. Stores of HTTP servers are read only. Raises
         `ValueError` for an option that the kind of store doesn't know.
         """
         from obstore.exceptions import BaseError
@@ -77,13 +79,16 @@ class ObjectStore(Closing):
         options = dict(storage_options or {})
         if "anon" in options:
             options["skip_signature"] = bool(options.pop("anon"))
-        if url.startswith("http://"):
-            options["client_options"] = {"allow_http": True, **options.get("client_options", {})}
+        allow_http = options.pop("allow_http", url.startswith("http://"))
+        if allow_http:
+            options["client_options"] = {"allow_http": allow_http, **options.get("client_options", {})}
         try:
-            store = from_url(url, **options)
-        except BaseError as error:
+            store = from_url(re.sub("^gcs://", "gs://", url), **options)
+        except BaseException as error:
+            if not isinstance(error, BaseError) and type(error).__name__ != "PanicException":
+                raise
             raise ValueError(
-                f"{url!r}: {_first_line(error)} Options are those of obstore.store.from_url; "
+                f"{url!r}: {_first_line(error).rstrip('.')}. Options are those of obstore.store.from_url; "
                 "FsspecStore.from_url takes those of fsspec"
             ) from error
         return cls(store, read_only=url.startswith(("http://", "https://")))
@@ -296,6 +301,6 @@ class ObjectStore(Closing):
         raise StoreError(f"{key!r} in {self}: {_first_line(error)}") from error
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     """Without the debugging text that obstore puts below."""
     return str(error).partition("\n")[0]

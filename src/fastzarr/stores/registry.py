@@ -66,7 +66,10 @@ def _open_url(url: str, storage_options: dict[str, Any] | None) -> Store:
     if "::" not in url and scheme in SCHEMES and _is_installed("obstore"):
         return ObjectStore.from_url(url, storage_options=storage_options)
     if _is_installed("fsspec"):
-        return FsspecStore.from_url(url, storage_options=storage_options)
+        try:
+            return FsspecStore.from_url(url, storage_options=storage_options)
+        except ImportError as error:
+            raise ImportError(f"{url!r}: {error}; pip install 'fastzarr[remote]'") from error
     raise ImportError(f"{url!r} needs obstore or fsspec: pip install 'fastzarr[remote]'")
 
 

@@ -306,6 +306,6 @@ def headline(name: str, part: Sequence[Block]) -> str:
     return (
         f"{name.capitalize()}, {SUBJECT} writes at {ratio_text(steps.lead, steps.tie)} and reads at "
         f"{ratio_text(read.lead, read.tie)} the speed of the best other library of each case{ceiling} "
-        f"(geometric means of {cases} cases; writing before sync)."
+        f"(geometric means of {cases} case{'' if cases == '1' else 's'}; writing before sync)."
         + (f" Beside the best that uses one core, it {' and '.join(on_one)}." if on_one else "")
     )
