@@ -123,6 +123,15 @@ class ChunkIO:
         else:
             _run(self._write_part, plan, value, self._concurrency)
 
+    def rewrite(self, plan: Plan) -> None:
+        """Read and write again the plan's chunks, each under its lock, so that padding has the fill value."""
+        for projection in plan:
+            key = self._key_template % projection.coords
+            with self._lock(self._store, key):
+                part = np.empty(plan.layout.shape, self._dtype)[projection.out]
+                self._read_chunk(projection, part)
+                self._write_chunk(projection, part)
+
     def _read_part(self, projection: Projection, out: NDArray[Any]) -> None:
         self._read_chunk(projection, out[projection.out])
 

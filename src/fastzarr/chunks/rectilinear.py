@@ -69,13 +69,18 @@ def normalize(given: Sequence[Any], shape: tuple[int, ...], where: str) -> tuple
     )
 
 
-def resized(sizes: tuple[ChunkSizes, ...], shape: tuple[int, ...]) -> tuple[ChunkSizes, ...]:
-    """Chunk sizes for an array of a new shape: where they don't reach its end, one more chunk that does."""
+def resized(
+    sizes: tuple[ChunkSizes, ...], shape: tuple[int, ...], multiples: tuple[int, ...]
+) -> tuple[ChunkSizes, ...]:
+    """Chunk sizes for an array of a new shape: where they don't reach its end, one more chunk that does.
+
+    Its size is a multiple of what `multiples` says for the dimension.
+    """
     return tuple(
-        runs_of((*entry, (size - total_of(entry), 1)))
+        runs_of((*entry, (-(-(size - total_of(entry)) // multiple) * multiple, 1)))
         if not isinstance(entry, int) and total_of(entry) < size
         else entry
-        for entry, size in zip(sizes, shape, strict=True)
+        for entry, size, multiple in zip(sizes, shape, multiples, strict=True)
     )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,9 @@ class Array(Node[ArrayMetadata], Selectable):
     """An array in a store. Made by `create_array`, `open_array` and `open`.
 
     Safe to share between threads; pickles with its store. Writers of parts of the same chunk in one process
-    don't lose each other's data; across processes, writers must write distinct chunks.
+    don't lose each other's data, except beside `resize` and `append`: a write that began before one of them
+    knows the old shape, and may replace what was appended to the chunk at the old edge. Across processes,
+    writers must write distinct chunks.
     """
 
     def __init__(self, store: Store, path: str, metadata: ArrayMetadata, config: ArrayConfig) -> None:
@@ -203,9 +204,8 @@ class Array(Node[ArrayMetadata], Selectable):
         return sum(self._store.get_into(key, nothing) or 0 for key in keys)
 
     def iter_chunk_selections(self) -> Iterator[tuple[slice, ...]]:
-        """The part of the array in each stored chunk (of a sharded array: shard), in C order."""
-        edges = [np.cumsum((0, *sizes)).tolist() for sizes in self.write_chunk_sizes]
-        return itertools.product(*([slice(*pair) for pair in itertools.pairwise(ends)] for ends in edges))
+        """The part of the array in each stored chunk (of a sharded array: shard), in C order; lazily."""
+        return resize.parts(self._grid.axes)
 
     @property
     def config(self) -> ArrayConfig:
@@ -235,17 +235,21 @@ class Array(Node[ArrayMetadata], Selectable):
         shape = normalize_shape(new_shape)
         if len(shape) != self.ndim:
             raise MetadataError("shape", [f"got {shape}, expected {self.ndim} sizes, one for each dimension"])
+        self._require_writable()
         with self._document_lock():
-            before = self._reshape(lambda before: shape)
+            before = self._stored()
+            self._reshape(before, shape)
+            if before.shape == shape:  # what an earlier call has left, which failed while it erased
+                encoding = before.chunk_key_encoding
+                resize.erase_leftovers(self._store, self._path, encoding, before.cdata_shape)
             if erase_beyond:
-                filled = self.with_config({"read_missing_chunks": True})
-                for selection in resize.edges(self._grid.axes, before):
-                    filled[selection] = filled[selection]
+                self._erase_beyond(before.shape)
 
     def append(self, data: ArrayLike, axis: int = 0) -> tuple[int, ...]:
         """Grow the array along `axis` by `data`, which has the array's shape in all others; the new shape.
 
-        Where writing fails the array gets its old shape back. Raises `BufferMismatchError`.
+        Where that fails or is interrupted the array gets its old shape back, and what was written is erased.
+        Raises `BufferMismatchError`.
         """
         values = np.asarray(data, None if hasattr(data, "dtype") else self.dtype)
         if not -self.ndim <= axis < self.ndim:
@@ -256,13 +260,17 @@ class Array(Node[ArrayMetadata], Selectable):
             expected = ", ".join("any" if n == axis else str(size) for n, size in enumerate(self.shape))
             raise BufferMismatchError(f"got data of shape {values.shape}, expected ({expected})")
         count = values.shape[axis]
+        self._require_writable()
         with self._document_lock():  # or else another's append would be taken for what lies beyond the shape
-            before = self._reshape(lambda shape: (*shape[:axis], shape[axis] + count, *shape[axis + 1 :]))
-            start = before[axis]
+            before = self._stored()
+            start = before.shape[axis]
+            grown = (*before.shape[:axis], start + count, *before.shape[axis + 1 :])
             try:
+                self._reshape(before, grown)
                 self[(*[slice(None)] * axis, slice(start, start + count))] = values
             except BaseException:
-                self._reshape(lambda shape: before)
+                self._reshape(self._stored(), before.shape)
+                self._erase_beyond(grown)
                 raise
             return self.shape
 
@@ -323,17 +331,21 @@ class Array(Node[ArrayMetadata], Selectable):
             "No. bytes": f"{self.nbytes} ({readable(self.nbytes)})",
         }
 
-    def _reshape(self, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> tuple[int, ...]:
-        """Store the shape that `change` makes of the stored one, which is returned."""
-        self._require_writable()
-        with self._document_lock():
-            before = self._stored()
-            after = nodes.with_shape(self._store, self._path, before, change(before.shape))
-            nodes.write_array(self._store, self._path, after)
-            self._set_metadata(after)
-            encoding = after.chunk_key_encoding
-            resize.erase_outside(self._store, self._path, encoding, before.cdata_shape, after.cdata_shape)
-        return before.shape
+    def _reshape(self, before: ArrayMetadata, shape: tuple[int, ...]) -> None:
+        """Store another shape in place of that of `before`, the stored metadata, and erase chunks outside."""
+        inner = None if self._layout is None else self._layout.chunk_shape
+        after = nodes.with_shape(self._store, self._path, before, shape, inner)
+        new = make_array(self._store, self._path, after, self._config)  # raises before anything is written
+        nodes.write_array(self._store, self._path, after)
+        self._set_metadata(new.metadata)
+        encoding = after.chunk_key_encoding
+        resize.erase_outside(self._store, self._path, encoding, before.cdata_shape, after.cdata_shape)
+
+    def _erase_beyond(self, before: tuple[int, ...]) -> None:
+        """Write the fill value beyond the array in chunks at an edge that was further out before."""
+        io = self.with_config({"read_missing_chunks": True})._io
+        for selection in resize.edges(self._grid.axes, before):
+            io.rewrite(self._grid.plan(selection))
 
     def _document_lock(self) -> contextlib.AbstractContextManager[object]:
         return chunk_io.document_lock(self._store, self._path)

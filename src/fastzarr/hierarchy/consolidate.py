@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from fastzarr import chunk_io
 from fastzarr.hierarchy import nodes
 from fastzarr.hierarchy.group import Group
 from fastzarr.hierarchy.open import open_group
@@ -22,12 +23,14 @@ def consolidate_metadata(
     changed or removed later has to be consolidated again. Raises `GroupNotFoundError`, `ReadOnlyError`.
     """
     group = open_group(store, path=path, mode="r+", zarr_format=zarr_format, use_consolidated=False)
-    metadata = group.metadata
-    found = dict(nodes.walk(group.store, group.path, metadata.zarr_format, None))
-    where = nodes.place(group.store, group.path)
-    metadata = replace(metadata, consolidated_metadata=consolidate(where, metadata.zarr_format, found))
-    nodes.write_group(group.store, group.path, metadata)
-    return Group(group.store, group.path, metadata)
+    opened, at = group.store, group.path
+    with chunk_io.document_lock(opened, at):
+        metadata = open_group(opened, path=at, zarr_format=zarr_format, use_consolidated=False).metadata
+        found = dict(nodes.walk(opened, at, metadata.zarr_format, None))
+        below = consolidate(nodes.place(opened, at), metadata.zarr_format, found)
+        metadata = replace(metadata, consolidated_metadata=below)
+        nodes.write_group(opened, at, metadata)
+    return Group(opened, at, metadata)
 
 
 def open_consolidated(store: StoreLike, *, use_consolidated: Any = True, **options: Any) -> Group:

@@ -43,6 +43,11 @@ def copy(
     target = normalize_path(source.basename if name is None else name)
     if not target:
         raise ValueError("name: missing; the root has none, so give the copy one")
+    if source.store.identity == dest.store.identity:
+        path = f"/{nodes.key(dest.path, target)}/"
+        own = f"/{source.path}/" if source.path else "/"
+        if path.startswith(own) or own.startswith(path):
+            raise ValueError(f"name: got {target!r} in {dest!r}, expected a place apart from {source!r}")
     return _Copying(shallow, without_attrs, log, if_exists, dry_run, options).node(source, dest, target)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fastzarr import data_types
 from fastzarr.chunks import grid, key_encoding
@@ -19,8 +19,8 @@ from fastzarr.codecs.base import ChunkSpec, Codec
 from fastzarr.codecs.bytes import BytesCodec
 from fastzarr.codecs.zstd import ZstdCodec
 from fastzarr.data_types import DataType
-from fastzarr.errors import MetadataError
-from fastzarr.hierarchy import nodes
+from fastzarr.errors import BufferMismatchError, MetadataError
+from fastzarr.hierarchy import nodes, resize
 from fastzarr.hierarchy.array import Array
 from fastzarr.hierarchy.attributes import as_stored
 from fastzarr.hierarchy.config import ArrayConfig, ConfigLike, config_members, parse_config
@@ -113,7 +113,7 @@ def create_array(
     array = Array(opened, path, metadata, _config(config, order, metadata))
     nodes.place_node(opened, path, metadata, overwrite=overwrite)
     if values is not None and write_data:
-        array[...] = values
+        _write(array, values)
     return array
 
 
@@ -153,6 +153,7 @@ def create(
                 "dimension_separator", ["is for zarr_format=2; in v3 give chunk_key_encoding"]
             )
         chunk_key_encoding = ("v2", dimension_separator)
+    values = None if data is None else _readable_as(data, dtype, grid.normalize_shape(shape))
     chain: dict[str, Any] = {"compressors": compressor, "filters": "auto" if filters is None else filters}
     if chunks is not None and chunk_shape is not None:
         raise MetadataError("chunk_shape", ["given together with chunks, expected one or the other"])
@@ -178,9 +179,34 @@ def create(
         config=config,
         **chain,
     )
-    if data is not None:
-        array[...] = data
+    if values is not None:
+        _write(array, values)
     return array
+
+
+def _readable_as(data: ArrayLike, dtype: Any, shape: tuple[int, ...]) -> NDArray[Any]:
+    """`data` in memory, before anything is erased that it may be read from, and where it fits."""
+    values = np.asarray(data)
+    wanted = data_types.from_numpy("float64" if dtype is None else dtype).dtype
+    if values.dtype.kind in "OUST" and wanted.kind in "biufc":
+        values = values.astype(wanted)
+    try:
+        np.broadcast_to(values, shape)
+    except ValueError as error:
+        raise BufferMismatchError(
+            f"data: got shape {values.shape}, expected one that fits {shape}"
+        ) from error
+    return values
+
+
+def _write(array: Array, values: NDArray[Any]) -> None:
+    """Fill a new array; where that fails, it is removed."""
+    try:
+        array[...] = values
+    except BaseException:
+        nodes.erase_documents(array.store, array.path, array.metadata.zarr_format)
+        resize.erase_chunks(array.store, array.path, array.metadata.chunk_key_encoding, array.ndim)
+        raise
 
 
 def _new_metadata(

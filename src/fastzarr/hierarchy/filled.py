@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fastzarr.chunks.grid import is_regular
 from fastzarr.hierarchy.array import Array
-from fastzarr.hierarchy.create import create, create_array
+from fastzarr.hierarchy.create import DEFAULT_FILL_VALUE, create, create_array
 from fastzarr.metadata.model import ArrayMetadata, ZarrFormat
 from fastzarr.stores.registry import StoreLike
 
@@ -20,7 +21,7 @@ def empty(shape: Any, **options: Any) -> Array:
 
 def zeros(shape: Any, **options: Any) -> Array:
     """An array of zeros. `options` and errors as for `create`."""
-    return create(shape, fill_value=0, **options)
+    return create(shape, fill_value=DEFAULT_FILL_VALUE, **options)
 
 
 def ones(shape: Any, **options: Any) -> Array:
@@ -36,7 +37,7 @@ def full(shape: Any, fill_value: Any, **options: Any) -> Array:
 def array(data: ArrayLike | Array, **options: Any) -> Array:
     """An array of `data`, with its shape, data type and chunks. `options` and errors as for `create`."""
     values = data if hasattr(data, "shape") and hasattr(data, "dtype") else np.asarray(data)
-    chosen = {"dtype": values.dtype, "chunks": getattr(values, "chunks", None), **options}
+    chosen = {**kind_of(values), **options}
     return create(values.shape, data=np.asarray(values), **chosen)
 
 
@@ -89,7 +90,7 @@ def empty_like(a: Any, **options: Any) -> Array:
 
 def zeros_like(a: Any, **options: Any) -> Array:
     """An array of zeros like `a`."""
-    return create(**like(a, options | {"fill_value": 0}))
+    return create(**like(a, options | {"fill_value": DEFAULT_FILL_VALUE}))
 
 
 def ones_like(a: Any, **options: Any) -> Array:
@@ -117,6 +118,14 @@ def like(a: Any, options: dict[str, Any]) -> dict[str, Any]:
         if options.get("zarr_format", metadata.zarr_format) == metadata.zarr_format:
             found |= _format_of(metadata)
     return found | options
+
+
+def kind_of(values: Any) -> dict[str, Any]:
+    """Data type and chunks of what has a shape, as `create` takes them; of shards the inner chunks."""
+    if not isinstance(values, Array):
+        return {"dtype": values.dtype, "chunks": getattr(values, "chunks", None)}
+    regular = is_regular(values.metadata.chunks)
+    return {"dtype": values.metadata.data_type, "chunks": values.chunks if regular else _chunks_of(values)}
 
 
 def _chunks_of(values: Any) -> Any:

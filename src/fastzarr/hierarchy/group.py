@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from fastzarr import data_types
+from fastzarr import chunk_io, data_types
 from fastzarr.chunks.grid import normalize_shape
 from fastzarr.errors import GroupNotFoundError, NodeExistsError
 from fastzarr.hierarchy import filled, nodes
@@ -88,12 +88,16 @@ class Group(Node[GroupMetadata]):
         """Remove the node at `path` and all below it; raises `KeyError` where there is none."""
         self._require_writable()
         relative = normalize_path(path)
-        if relative not in self:
+        if relative not in self and (not relative or self._in_store(relative) is None):
             raise KeyError(f"{path!r} not found in {self!r}")
         below = self._metadata.consolidated_metadata
         if below is not None:
+            with chunk_io.document_lock(self._store, self._path):
+                stored = self._stored()
+                if stored.consolidated_metadata is not None:
+                    kept = stored.consolidated_metadata.without(relative)
+                    nodes.write_group(self._store, self._path, replace(stored, consolidated_metadata=kept))
             self._metadata = replace(self._metadata, consolidated_metadata=below.without(relative))
-            nodes.write_group(self._store, self._path, self._metadata)
         self._store.erase_prefix(f"{self._full(relative)}/")
 
     def members(self, max_depth: int | None = 0) -> tuple[tuple[str, Array | Group], ...]:
@@ -165,13 +169,13 @@ class Group(Node[GroupMetadata]):
         if found is None:
             try:
                 return self.create_group(name, overwrite=overwrite)
-            except NodeExistsError:  # another thread was first
-                found = self.get(name)
+            except NodeExistsError:  # another thread was first, or what is consolidated is stale
+                found = self._in_store(_name(name))
                 if found is None:
                     raise
         if isinstance(found, Array):
             raise TypeError(f"{name!r} in {self!r}: got an array, expected a group or nothing")
-        return found  # type: ignore[no-any-return]
+        return found
 
     def require_groups(self, *names: str) -> tuple[Group, ...]:
         """Several groups, created where they are missing."""
@@ -200,8 +204,8 @@ class Group(Node[GroupMetadata]):
         if found is None:
             try:
                 return self.create_array(name, shape=shape, dtype="f8" if dtype is None else dtype, **options)
-            except NodeExistsError:  # another thread was first
-                found = self.get(name)
+            except NodeExistsError:  # another thread was first, or what is consolidated is stale
+                found = self._in_store(_name(name))
                 if found is None:
                     raise
         if isinstance(found, Group):
@@ -278,6 +282,12 @@ class Group(Node[GroupMetadata]):
         if self._metadata.consolidated_metadata is not None:
             return self._metadata.consolidated_metadata.node(relative)
         return nodes.read_node(self._store, self._full(relative), self._metadata.zarr_format, None)
+
+    def _in_store(self, relative: str) -> Array | Group | None:
+        """What is stored now, whatever was consolidated."""
+        path = self._full(relative)
+        metadata = nodes.read_node(self._store, path, self._metadata.zarr_format, None)
+        return None if metadata is None else make_node(self._store, path, metadata)
 
     def _node(self, relative: str, metadata: NodeMetadata) -> Array | Group:
         return make_node(self._store, self._full(relative), metadata)

@@ -132,19 +132,31 @@ def read_array(store: ReadableStore, path: str, zarr_format: ZarrFormat | None) 
 
 
 def with_shape(
-    store: ReadableStore, path: str, metadata: ArrayMetadata, shape: tuple[int, ...]
+    store: ReadableStore,
+    path: str,
+    metadata: ArrayMetadata,
+    shape: tuple[int, ...],
+    inner: tuple[int, ...] | None,
 ) -> ArrayMetadata:
     """The metadata of an array with another shape; raises `MetadataError` where its chunks don't fit.
 
-    A rectilinear grid that doesn't reach the new end gets one more chunk.
+    A rectilinear grid that doesn't reach the new end gets one more chunk, of whole inner chunks of shape
+    `inner` where there are any.
     """
     document = {**metadata.document, "shape": list(shape)}
-    chunks = rectilinear.resized(metadata.chunks, shape)
+    chunks = rectilinear.resized(metadata.chunks, shape, inner or (1,) * len(shape))
     if chunks != metadata.chunks:
         document["chunk_grid"] = grid.to_json(chunks)
     if metadata.zarr_format == 3:
         return v3.parse({**document, "attributes": metadata.attributes}, place(store, path))
     return v2.parse(document, metadata.attributes, place(store, path))
+
+
+def erase_documents(store: Store, path: str, zarr_format: ZarrFormat) -> None:
+    """Erase the documents of a node."""
+    names = (v3.DOCUMENT,) if zarr_format == 3 else (v2.DOCUMENT, v2.GROUP, v2.ATTRIBUTES)
+    for name in names:
+        store.erase(key(path, name))
 
 
 def write_array(store: Store, path: str, metadata: ArrayMetadata) -> None:

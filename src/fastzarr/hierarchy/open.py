@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from inspect import signature
 from typing import Any, Literal, get_args
 
 from fastzarr.errors import (
@@ -52,6 +53,7 @@ def open_array(
     if mode != "w":
         metadata = nodes.read_array(opened, node_path, zarr_format)
         if metadata is not None:
+            _require_known(kwargs)
             return make_array(opened, node_path, metadata, config)
         if mode in (None, "r", "r+") or "shape" not in kwargs:
             raise ArrayNotFoundError(_not_found("array", opened, node_path, zarr_format, mode))
@@ -70,7 +72,7 @@ def open_array(
 def open_group(
     store: StoreLike = None,
     *,
-    mode: Mode = "a",
+    mode: Mode | None = None,
     path: PathLike = None,
     storage_options: dict[str, Any] | None = None,
     zarr_format: ZarrFormat | None = None,
@@ -79,11 +81,14 @@ def open_group(
 ) -> Group:
     """Open a group, or create it with `attributes`.
 
-    `mode`: as for `open_array`. `use_consolidated`: None takes consolidated metadata where it is there, True
-    (or v2's key of it) requires it, False leaves it aside.
+    `mode`: as for `open_array`; by default `"a"`, on a read-only store `"r"`. `use_consolidated`: None takes
+    consolidated metadata where it is there, True (or v2's key of it) requires it, False leaves it aside.
 
     Raises `GroupNotFoundError`, `ContainsArrayError`, `NodeExistsError`, `ReadOnlyError`, `MetadataError`.
     """
+    if mode is None:
+        store = open_store(store, storage_options)
+        mode, storage_options = "r" if store.read_only else "a", None
     opened, node_path = _located(store, path, mode, storage_options)
     if mode in ("r", "r+", "a"):
         metadata = nodes.read_node(opened, node_path, zarr_format, use_consolidated)
@@ -179,6 +184,12 @@ def open_like(a: Any, path: PathLike, **options: Any) -> Array:
     """Open the array at `path`, or create it like `a` there; `options` as for `open_array`."""
     given = {"fill_value": a.fill_value} if isinstance(a, Array) else {}
     return open_array(path=path, **filled.like(a, given | options))
+
+
+def _require_known(options: Mapping[str, Any]) -> None:
+    unknown = sorted(options.keys() - signature(create).parameters.keys())
+    if unknown:
+        raise TypeError(f"got unexpected keywords: {', '.join(unknown)}")
 
 
 def _located(

@@ -40,9 +40,34 @@ def erase_outside(store: Store, path: str, encoding: ChunkKeyEncoding, before: C
         for coords in _outside(before, kept):
             store.erase(template % coords)
         return
-    for coords, key in list(_stored(store, path, encoding, len(before))):
-        if any(coord >= count for coord, count in zip(coords, kept, strict=True)):
+    erase_leftovers(store, path, encoding, kept)
+
+
+def erase_leftovers(store: Store, path: str, encoding: ChunkKeyEncoding, counts: Coords) -> None:
+    """Erase every stored chunk that is not among `counts` chunks along each dimension; lists the store."""
+    for coords, key in list(_stored(store, path, encoding, len(counts))):
+        if any(coord >= count for coord, count in zip(coords, counts, strict=True)):
             store.erase(key)
+
+
+def erase_chunks(store: Store, path: str, encoding: ChunkKeyEncoding, ndim: int) -> None:
+    """Erase every stored chunk; lists the store."""
+    erase_leftovers(store, path, encoding, (0,) * ndim if ndim else ())
+    if not ndim:
+        store.erase(nodes.key(path, encoding.template(0)))
+
+
+def parts(axes: Sequence[Axis]) -> Iterator[tuple[slice, ...]]:
+    """The part of an array in each of its chunks, in C order; made as they are asked for."""
+    if not axes:
+        yield ()
+        return
+    first, *rest = axes
+    for coord in range(first.count):
+        start, length = first.place(coord)
+        head = slice(start, min(start + length, first.size))
+        for tail in parts(rest):
+            yield (head, *tail)
 
 
 def edges(axes: Sequence[Axis], before: Coords) -> Iterator[tuple[slice, ...]]:

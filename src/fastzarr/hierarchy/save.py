@@ -7,8 +7,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fastzarr import data_types
 from fastzarr.hierarchy.array import Array
 from fastzarr.hierarchy.create import create
+from fastzarr.hierarchy.filled import kind_of
 from fastzarr.hierarchy.group import Group
 from fastzarr.hierarchy.open import PathLike, create_group
 from fastzarr.hierarchy.open import open as open_node
@@ -46,8 +48,7 @@ def save_array(
     """
     values = np.asarray(arr)
     chosen = {
-        "dtype": values.dtype,
-        "chunks": getattr(arr, "chunks", None),
+        **kind_of(arr if isinstance(arr, Array) else values),
         "overwrite": mode == "w",
         **options,
     }
@@ -67,6 +68,8 @@ def save_group(
         raise ValueError("got no array to save, expected at least one")
     arrays = {f"arr_{number}": np.asarray(values) for number, values in enumerate(args)}
     arrays |= {name: np.asarray(values) for name, values in kwargs.items()}
+    for values in arrays.values():
+        data_types.from_numpy(values.dtype)  # raises before anything is replaced
     group = create_group(
         store, path=path, zarr_format=zarr_format, overwrite=True, storage_options=storage_options
     )
