@@ -305,3 +305,54 @@ def test_plans_are_made_chunk_by_chunk() -> None:
         (0, 0, 0),
         (2**62 - 1,) * 3,
     ]
+
+
+def subarrays() -> tuple[fastzarr.Array, NDArray[Any]]:
+    """A v2 array of records with a field of two by two numbers, and its elements."""
+    elements = np.zeros((3, 4), [("y", "<i4", (2, 2)), ("x", "<i2")])
+    elements["y"] = np.arange(48).reshape(3, 4, 2, 2)
+    elements["x"] = np.arange(12).reshape(3, 4)
+    return fastzarr.create_array({}, data=elements, chunks=(2, 3), zarr_format=2), elements
+
+
+def test_fields_that_are_subarrays_are_read() -> None:
+    array, elements = subarrays()
+    mask = elements["x"] % 3 == 1
+    assert_same(array["y"], elements["y"])
+    assert_same(array["y", 1], elements["y"][1])
+    assert_same(array["y", 1, 2], elements["y"][1, 2])
+    assert_same(array["y", "x", ::2], elements[["y", "x"]][::2])
+    assert_same(array.oindex["y", [2, 0], [3, 1]], elements["y"][np.ix_([2, 0], [3, 1])])
+    assert_same(array.vindex["y", [2, 0], [3, 1]], elements["y"][[2, 0], [3, 1]])
+    assert_same(array.vindex["y", mask], elements["y"][mask])
+    out = np.empty((3, 4, 2, 2), "<i4")
+    assert array.get_basic_selection(..., out=out, fields="y") is out
+    assert_same(out, elements["y"])
+    with pytest.raises(BufferMismatchError, match=r"got shape \(3, 4\), expected \(3, 4, 2, 2\)"):
+        array.get_basic_selection(..., out=np.empty((3, 4), "<i4"), fields="y")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [7, [7, 8], [[1, 2], [3, 4]], -np.arange(16).reshape(4, 2, 2), -np.arange(48).reshape(3, 4, 2, 2)],
+)
+def test_fields_that_are_subarrays_are_written(value: Any) -> None:
+    array, elements = subarrays()
+    array["y"] = value
+    elements["y"] = value
+    assert_same(array[...], elements)
+
+
+def test_fields_that_are_subarrays_are_written_in_part() -> None:
+    array, elements = subarrays()
+    mask = elements["x"] % 3 == 1
+    values = -np.arange(16).reshape(4, 2, 2)
+    array["y", 1] = elements["y"][1] = values
+    array["y", 2, 1] = elements["y"][2, 1] = values[3]
+    array.vindex["y", mask] = elements["y"][mask] = values + 100
+    array.vindex["y", [0, 2], [0, 3]] = elements["y"][[0, 2], [0, 3]] = values[:2] + 200
+    array.oindex["y", [2, 0], [3, 1]] = values.reshape(2, 2, 2, 2)
+    elements["y"][np.ix_([2, 0], [3, 1])] = values.reshape(2, 2, 2, 2)
+    assert_same(array[...], elements)
+    with pytest.raises(BufferMismatchError, match=r"expected one that broadcasts to \(3, 4, 2, 2\)"):
+        array["y"] = [1, 2, 3]

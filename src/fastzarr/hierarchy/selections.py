@@ -171,12 +171,12 @@ class Selectable(ABC):
             return out
         dtype = _dtype_of(self.dtype, fields)
         if out is not None:
-            _require_readable_into(out, plan.layout.result_shape, dtype)
+            _require_readable_into(out, plan.layout.result_shape + dtype.shape, dtype.base)
         whole = np.empty(plan.layout.shape, self.dtype, self.order)
         self._io.read(plan, whole)
         found = whole[plan.layout.drop][fields if isinstance(fields, str) else list(fields)]
         if out is None:
-            return found.astype(dtype)
+            return found.astype(dtype.base)
         out[...] = found
         return out
 
@@ -193,8 +193,11 @@ class Selectable(ABC):
     def _set_points(self, plan: Plan, value: object, fields: Fields) -> None:
         if not isinstance(value, tuple) and not np.isscalar(value):
             given = np.asarray(value)
-            if given.ndim and given.size == np.prod(plan.layout.shape, dtype=int):
-                value = given.reshape(plan.layout.shape)
+            shape = plan.layout.shape
+            if isinstance(fields, str):
+                shape += _dtype_of(self.dtype, fields).shape
+            if given.ndim and given.size == np.prod(shape, dtype=int):
+                value = given.reshape(shape)
         self._set(plan, value, fields)
 
     def _set(self, plan: Plan, value: object, fields: Fields) -> None:
@@ -205,6 +208,8 @@ class Selectable(ABC):
                 raise SelectionError(f"got fields {names} to write, expected one")
             dtype = _dtype_of(dtype, names[0])
             io = io.of_field(names[0])
+        # A field may be a subarray, whose dimensions come after those of the selection.
+        shape, dtype = plan.layout.result_shape + dtype.shape, dtype.base
         if isinstance(value, np.ndarray):
             given = value
             if dtype.kind == "T" and not value.dtype.isnative:
@@ -215,12 +220,12 @@ class Selectable(ABC):
             if not given.ndim:
                 given = np.empty((), dtype)
                 given[...] = value
-        if given.shape != plan.layout.result_shape:
+        if given.shape != shape:
             try:
-                given = np.broadcast_to(given, plan.layout.result_shape)
+                given = np.broadcast_to(given, shape)
             except ValueError as error:
-                if dtype.kind != "O" or plan.layout.result_shape:
-                    expected = f"one that broadcasts to {plan.layout.result_shape}"
+                if dtype.kind != "O" or shape:
+                    expected = f"one that broadcasts to {shape}"
                     raise BufferMismatchError(
                         f"got a value of shape {given.shape}, expected {expected}"
                     ) from error
