@@ -11,6 +11,7 @@ returns from frames with a size that are followed by one without.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,6 +24,14 @@ _HEADER_BYTES = 18
 """The longest header of a frame."""
 _BLOCK_BYTES = 1 << 17
 """The most that a block holds."""
+_REPEATED = 1
+"""Type of a block that is one byte many times."""
+_COMPRESSED = 2
+"""Type of a block that does not tell how much it holds."""
+_PIECE_BYTES = 1 << 20
+"""What may be decoded at once of any frame."""
+_PIECE_RATIO = 32
+"""What may be decoded at once of a frame, in its own sizes."""
 _SKIPPABLE = 0x184D2A5
 """First 28 bits of the magic number of a frame that holds no content."""
 
@@ -77,6 +86,8 @@ class ZstdCodec(CodecBase):
             decoded = _decode(data, out)
         except (RuntimeError, ValueError, zstandard.ZstdError) as error:
             raise CodecError(str(error)) from error
+        except MemoryError as error:
+            raise CodecError(f"{len(data)} bytes decode to more than memory holds") from error
         if out is not None and len(decoded) != len(out):
             raise CodecError(f"got {len(decoded)} bytes, expected {len(out)}")
         return decoded
@@ -94,19 +105,37 @@ def _decode(data: Buffer, out: memoryview | None) -> Buffer:
 
 
 def _decode_frames(data: memoryview, size: int | None) -> bytes:
-    """Content of any whole frames, of which some may not tell their size, or be empty or skippable."""
+    """Content of any whole frames, of which some may not tell their size, or be empty or skippable.
+
+    At most one byte more than `size`, which tells content that is too long from content that fits.
+    """
     parts: list[bytes] = []
+    found = 0
     at = 0
     while at < len(data) or not at:
         end, most = _frame_end(data, at)
         if end > len(data):
             raise ValueError("the frame is truncated")
-        if most is not None:
-            limit = most if size is None else min(most, size - sum(map(len, parts)))
-            # One byte more, so that a frame which holds too much is told from one that fits.
-            parts.append(_contexts.decompressor.stream_reader(data[at:end]).read(limit + 1))
+        for part in _pieces(data[at:end], most if size is None else min(most, size - found)):
+            parts.append(part)
+            found += len(part)
+        if size is not None and found > size:
+            break
         at = end
     return b"".join(parts)
+
+
+def _pieces(frame: memoryview, most: int) -> Iterator[bytes]:
+    """Up to `most` + 1 bytes of a frame's content; memory is taken as content comes, not as it is claimed."""
+    piece = max(_PIECE_BYTES, _PIECE_RATIO * len(frame))
+    reader = _contexts.decompressor.stream_reader(frame)
+    whole = True
+    while whole and most >= 0:
+        wanted = min(most + 1, piece)
+        part = reader.read(wanted)
+        whole = len(part) == wanted
+        most -= len(part)
+        yield part
 
 
 def _is_one_frame(data: Buffer, size: int) -> bool:
@@ -119,8 +148,8 @@ def _is_one_frame(data: Buffer, size: int) -> bool:
     return zstandard.frame_content_size(data) == size and _frame_end(data, 0)[0] == len(data)
 
 
-def _frame_end(data: Buffer, at: int) -> tuple[int, int | None]:
-    """Where the frame at `at` ends, and the most it can hold (None for a skippable one).
+def _frame_end(data: Buffer, at: int) -> tuple[int, int]:
+    """Where the frame at `at` ends, and the most bytes of content it can hold (-1 for a skippable one).
 
     Blocks are walked by their headers; the end of a truncated frame is beyond the data.
     """
@@ -128,16 +157,16 @@ def _frame_end(data: Buffer, at: int) -> tuple[int, int | None]:
 
     start = memoryview(data)[at : at + _HEADER_BYTES]
     if len(start) >= 8 and int.from_bytes(start[:4], "little") >> 4 == _SKIPPABLE:
-        return at + 8 + int.from_bytes(start[4:8], "little"), None
+        return at + 8 + int.from_bytes(start[4:8], "little"), -1
     parameters = zstandard.get_frame_parameters(start)
     at += zstandard.frame_header_size(start)
-    blocks = 0
+    most = 0
     last = False
     while not last and at + 3 <= len(data):
         block = data[at] | data[at + 1] << 8 | data[at + 2] << 16
         last = bool(block & 1)
-        repeated = block >> 1 & 3 == 1
-        at += 3 + (1 if repeated else block >> 3)
-        blocks += 1
+        kind = block >> 1 & 3
+        at += 3 + (1 if kind == _REPEATED else block >> 3)
+        most += _BLOCK_BYTES if kind == _COMPRESSED else block >> 3
     end = at + 4 * parameters.has_checksum if last else len(data) + 1
-    return end, blocks * _BLOCK_BYTES
+    return end, most
