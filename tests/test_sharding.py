@@ -2,6 +2,7 @@
 
 import json
 import struct
+import tracemalloc
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -466,3 +467,94 @@ def test_shards_written_by_tensorstore_are_read(tmp_path: Path) -> None:
     ts.open(spec, create=True).result().write(data).result()
     assert_same(fastzarr.open_array(tmp_path)[...], data)
     assert_same(fastzarr.open_array(tmp_path)[3:9, 7:20], data[3:9, 7:20])
+
+
+LITTLE = {"name": "bytes", "configuration": {"endian": "little"}}
+
+
+def document(
+    shard: list[int],
+    *,
+    codecs: list[Any] | None = None,
+    index_codecs: tuple[Any, ...] = (LITTLE,),
+) -> dict[str, bytes]:
+    """A store with an array of one shard, whose inner chunks are single bytes."""
+    configuration = {
+        "chunk_shape": [1] * len(shard),
+        "codecs": codecs or [{"name": "bytes"}],
+        "index_codecs": index_codecs,
+    }
+    members = {
+        "zarr_format": 3,
+        "node_type": "array",
+        "shape": shard,
+        "data_type": "uint8",
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": shard}},
+        "chunk_key_encoding": {"name": "default"},
+        "fill_value": 7,
+        "codecs": [{"name": "sharding_indexed", "configuration": configuration}],
+    }
+    return {"zarr.json": json.dumps(members).encode()}
+
+
+def within_each_other(count: int) -> list[Any]:
+    """Codecs of that many shards, each the only inner chunk of the one before."""
+    codecs: list[Any] = [{"name": "bytes"}]
+    for _ in range(count):
+        members = {"chunk_shape": [1], "codecs": codecs, "index_codecs": [LITTLE]}
+        codecs = [{"name": "sharding_indexed", "configuration": members}]
+    return codecs
+
+
+@pytest.mark.parametrize("shard", [[3 * 10**7], [10**5, 10**4], [2**58]])
+def test_large_indexes_are_not_made_to_open_an_array(shard: list[int]) -> None:
+    objects = document(shard)
+    tracemalloc.start()
+    try:
+        array = fastzarr.open_array(objects)
+        assert array[(0,) * array.ndim] == 7
+        objects["c/0" if array.ndim == 1 else "c/0/0"] = bytes(100)
+        with pytest.raises(errors.ChunkError, match=f"expected {16 * array.size}$"):
+            array[(0,) * array.ndim]
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 20e6
+
+
+@pytest.mark.parametrize("index_codecs", [["bytes"], ["bytes", "crc32c"], ["transpose", "bytes", "crc32c"]])
+def test_the_size_of_a_large_index_is_that_of_its_bytes(index_codecs: list[str]) -> None:
+    known: dict[str, Any] = {"bytes": {"endian": "little"}, "crc32c": {}, "transpose": {"order": [2, 0, 1]}}
+    listed = tuple({"name": name, "configuration": known[name]} for name in index_codecs)
+    objects = document([150, 200], index_codecs=listed)
+    array = fastzarr.open_array(objects)
+    array[149, 199] = 1
+    whole = objects["c/0/0"]
+    assert len(whole) == 1 + 150 * 200 * 16 + 4 * ("crc32c" in index_codecs)
+    assert fastzarr.open_array(objects)[149, 198:].tolist() == [7, 1]
+
+
+@pytest.mark.parametrize(
+    ("objects", "match"),
+    [
+        (document([2**59]), "expected an index of less than 2..63 bytes"),
+        (document([2**30, 2**30]), "expected an index of less than 2..63 bytes"),
+        (document([1] * 64), "expected at most 63 dimensions"),
+        (document([1], codecs=within_each_other(16)), "nested deeper than 16"),
+        (document([1], codecs=within_each_other(300)), "nested deeper than 16"),
+        (document([10**5], index_codecs=(LITTLE, {"name": "gzip"})), "expected codecs of fixed size"),
+    ],
+    ids=["index", "index of 2 dimensions", "dimensions", "17 nested", "301 nested", "gzip"],
+)
+def test_documents_of_shards_that_can_not_be(objects: dict[str, bytes], match: str) -> None:
+    with pytest.raises(errors.MetadataError, match=match):
+        fastzarr.open_array(objects)
+
+
+def test_as_many_dimensions_and_shards_as_are_taken() -> None:
+    array = fastzarr.open_array(document([1] * 63))
+    array[...] = 3
+    assert array[...].item() == 3
+    array = fastzarr.open_array(document([1], codecs=within_each_other(15)))
+    array[...] = 3
+    assert array[...].item() == 3

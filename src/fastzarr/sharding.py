@@ -9,6 +9,7 @@ end or start. Inner chunks have keys of their own, their coordinates within the 
 from __future__ import annotations
 
 import bisect
+import math
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -37,6 +38,14 @@ from fastzarr.stores.base import RangeReader
 
 _ABSENT = np.uint64(2**64 - 1)
 """Offset and size of an inner chunk that is not there."""
+_ENTRY_BYTES = 16
+_MOST_BYTES = 2**63 - 1
+_MOST_DIMENSIONS = 63
+"""Of a shard: its index has one more, and NumPy's arrays have 64."""
+_MEASURED = 1 << 14
+"""Entries of the largest index that is encoded to learn the size; that of larger ones follows."""
+_MOST_NESTED = 16
+"""Shards within shards, far more than anyone writes and far less than Python's stack takes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +75,8 @@ class ShardingCodec(CodecBase):
         object.__setattr__(self, "chunk_shape", tuple(sizes))
         for member in ("codecs", "index_codecs"):
             object.__setattr__(self, member, self._parsed(member))
+        if self.depth > _MOST_NESTED:
+            raise _too_deep()
 
     @classmethod
     def from_config(cls, configuration: dict[str, Any]) -> Self:
@@ -98,6 +109,11 @@ class ShardingCodec(CodecBase):
         object.__setattr__(resolved, "layout", layout)
         return resolved
 
+    @property
+    def depth(self) -> int:
+        """Number of shards within each other that the codec makes."""
+        return 1 + max((codec.depth for codec in self.codecs if isinstance(codec, ShardingCodec)), default=0)
+
     def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """`dtype`."""
         return dtype
@@ -129,7 +145,10 @@ class ShardingCodec(CodecBase):
         self.check(
             member, isinstance(given, list | tuple) and len(given) > 0, "a list with at least one codec"
         )
-        return tuple(self._codec(member, entry) for entry in given)
+        try:
+            return tuple(self._codec(member, entry) for entry in given)
+        except RecursionError as error:
+            raise _too_deep() from error
 
     def _codec(self, member: str, entry: Any) -> Codec:
         if hasattr(entry, "encode") or hasattr(entry, "encode_array"):
@@ -145,6 +164,12 @@ class ShardingCodec(CodecBase):
         return registry.get(entry["name"], configuration or {})
 
 
+def _too_deep() -> MetadataError:
+    return MetadataError(
+        "codec 'sharding_indexed'", [f"codecs: got shards nested deeper than {_MOST_NESTED}, the most taken"]
+    )
+
+
 class ShardLayout:
     """All shards of one shape and data type: their chains, and how the index is read and written."""
 
@@ -157,20 +182,15 @@ class ShardLayout:
         """Chain of the inner chunks."""
         self.counts = tuple(size // inner for size, inner in zip(spec.shape, codec.chunk_shape, strict=True))
         """Number of inner chunks along each dimension."""
+        if len(self.counts) > _MOST_DIMENSIONS:
+            codec.check("chunk_shape", False, f"at most {_MOST_DIMENSIONS} dimensions")
         index_spec = replace(spec, shape=(*self.counts, 2), dtype=np.dtype(np.uint64), fill_value=_ABSENT)
         self.index = PreparedChain(codec.index_codecs, index_spec)
         """Chain of the index."""
         self.index_at_end = codec.index_location == "end"
         self.fill = FillPattern(spec.fill_value, spec.dtype)
-        absent = np.full(index_spec.shape, _ABSENT)
-        self.index_size = len(self.index.encode(absent))
+        self.index_size = _index_size(codec.index_codecs, index_spec)
         """Bytes of the encoded index."""
-        varied = np.arange(absent.size, dtype=np.uint64).reshape(absent.shape)
-        if len(self.index.encode(varied)) != self.index_size:
-            names = [c.name for c in codec.index_codecs]
-            raise MetadataError(
-                "codec 'sharding_indexed'", [f"index_codecs: got {names}, expected codecs of fixed size"]
-            )
 
     @property
     def template(self) -> str:
@@ -188,9 +208,9 @@ class ShardLayout:
 
     def decode_index(self, data: Buffer) -> NDArray[np.uint64]:
         """Offset and size of each inner chunk, shape `(*counts, 2)`; raises `CodecError`."""
-        index = np.empty((*self.counts, 2), np.uint64)
         if len(data) != self.index_size:
             raise CodecError(f"got {len(data)} bytes of a shard index, expected {self.index_size}")
+        index = np.empty((*self.counts, 2), np.uint64)
         self.index.decode_into(data, index)
         offsets, sizes = index.reshape(-1, 2).T
         stored = offsets != _ABSENT
@@ -224,6 +244,42 @@ class ShardLayout:
                 )
             objects[self.template % coords] = content[offset : offset + size]
         return objects
+
+
+def _index_size(codecs: tuple[Codec, ...], spec: ChunkSpec) -> int:
+    """Bytes of an encoded index, which is not made where it is large; raises `MetadataError`."""
+    count = math.prod(spec.shape[:-1])
+    if count * _ENTRY_BYTES > _MOST_BYTES:
+        raise MetadataError(
+            "codec 'sharding_indexed'",
+            [f"chunk_shape: got {count} inner chunks in a shard, expected an index of less than 2**63 bytes"],
+        )
+    if count <= _MEASURED:
+        return _measured_size(codecs, spec)
+    half, whole = (
+        _measured_size(codecs, replace(spec, shape=(*(1,) * (len(spec.shape) - 2), entries, 2)))
+        for entries in (_MEASURED // 2, _MEASURED)
+    )
+    # Codecs of fixed size add the same, a checksum, whatever the number of entries.
+    if whole - half != _MEASURED // 2 * _ENTRY_BYTES:
+        raise _not_fixed(codecs)
+    return whole + (count - _MEASURED) * _ENTRY_BYTES
+
+
+def _measured_size(codecs: tuple[Codec, ...], spec: ChunkSpec) -> int:
+    chain = PreparedChain(codecs, spec)
+    size = len(chain.encode(np.full(spec.shape, _ABSENT)))
+    varied = np.arange(math.prod(spec.shape), dtype=np.uint64).reshape(spec.shape)
+    if len(chain.encode(varied)) != size:
+        raise _not_fixed(codecs)
+    return size
+
+
+def _not_fixed(codecs: tuple[Codec, ...]) -> MetadataError:
+    names = [codec.name for codec in codecs]
+    return MetadataError(
+        "codec 'sharding_indexed'", [f"index_codecs: got {names}, expected codecs of fixed size"]
+    )
 
 
 def layout_of(chain: PreparedChain) -> ShardLayout | None:
