@@ -17,13 +17,14 @@ from fastzarr.codecs import (
     GzipCodec,
     LZ4Codec,
     TransposeCodec,
+    VLenUTF8Codec,
     ZlibCodec,
     ZstdCodec,
     registry,
 )
 from fastzarr.codecs import numcodecs as ours
 from fastzarr.codecs.base import ChunkSpec
-from fastzarr.errors import MetadataError
+from fastzarr.errors import BufferMismatchError, CodecError, MetadataError
 from fastzarr.testing.codec_contract import CodecContract
 
 
@@ -282,3 +283,24 @@ def test_chains_of_several_codecs() -> None:
         expected = data()
         expected[5:40, 60:80] = 7
         np.testing.assert_array_equal(fastzarr.open_array(array.store)[...], expected)
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize(
+    ("selection", "value"),
+    [(0, "ab\ud800c"), (..., ["", "ab\ud800c", ""]), (..., np.array(["", "", "ab\ud800c"], object))],
+)
+def test_lone_surrogates_are_refused(zarr_format: Any, selection: Any, value: Any) -> None:
+    objects: dict[str, bytes] = {}
+    array = fastzarr.create_array(objects, shape=3, chunks=2, dtype=str, zarr_format=zarr_format)
+    documents = dict(objects)
+    match = r"got the text 'ab\\ud800c', expected one that UTF-8 can say .*; replace such characters"
+    with pytest.raises(BufferMismatchError, match=match):
+        array[selection] = value
+    assert objects == documents
+
+
+def test_lone_surrogates_are_refused_by_the_codec() -> None:
+    spec = ChunkSpec(shape=(1,), dtype=np.dtype(object), fill_value="")
+    with pytest.raises(CodecError, match="surrogates not allowed"):
+        VLenUTF8Codec().resolve(spec).encode_array(np.array(["\ud800"], object))

@@ -79,7 +79,7 @@ def encode_items(codec: Any, chunk: NDArray[Any]) -> Buffer:
     flat = np.ascontiguousarray(chunk, object).reshape(-1)
     try:
         return codec.encode(flat)  # type: ignore[no-any-return]
-    except TypeError as error:
+    except (TypeError, UnicodeEncodeError) as error:
         raise CodecError(str(error)) from error
 
 

@@ -69,8 +69,8 @@ class Selectable(ABC):
         """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy assigns.
 
         Where an element is selected twice, the last value stays. Raises `SelectionError`,
-        `BufferMismatchError`, `ReadOnlyError` and, for a partly written chunk that can't be decoded,
-        `ChunkError`.
+        `BufferMismatchError`, also for texts that UTF-8 can't say, `ReadOnlyError` and, for a partly
+        written chunk that can't be decoded, `ChunkError`.
         """
         self._require_writable()
         fields = None
@@ -201,6 +201,18 @@ class Selectable(ABC):
         self._set(plan, value, fields)
 
     def _set(self, plan: Plan, value: object, fields: Fields) -> None:
+        try:
+            self._write(plan, value, fields)
+        except UnicodeEncodeError as error:
+            if error.encoding != "utf-8":
+                raise
+            found = ascii(error.object[max(0, error.start - 10) : error.start + 20])
+            raise BufferMismatchError(
+                f"got the text {found}, expected one that UTF-8 can say ({error.reason}); "
+                "replace such characters, as text.encode('utf-8', 'replace').decode() does"
+            ) from error
+
+    def _write(self, plan: Plan, value: object, fields: Fields) -> None:
         io, dtype = self._io, self.dtype
         if fields:
             names = [fields] if isinstance(fields, str) else list(fields)
