@@ -304,3 +304,40 @@ def test_lone_surrogates_are_refused_by_the_codec() -> None:
     spec = ChunkSpec(shape=(1,), dtype=np.dtype(object), fill_value="")
     with pytest.raises(CodecError, match="surrogates not allowed"):
         VLenUTF8Codec().resolve(spec).encode_array(np.array(["\ud800"], object))
+
+
+BUILT = "expected what Blosc was built with here: blosclz, lz4, lz4hc, zlib, zstd"
+
+
+@pytest.mark.skipif("snappy" in numcodecs.blosc.list_compressors(), reason="Blosc has snappy")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"compressors": BloscCodec(cname="snappy")},
+        {"compressors": {"name": "blosc", "configuration": {"cname": "snappy"}}, "shards": 4},
+        {"compressors": ours.Blosc(cname="snappy")},
+        {"compressors": numcodecs.Blosc(cname="snappy"), "zarr_format": 2},
+        {
+            "compressors": numcodecs.Blosc(cname="snappy"),
+            "filters": numcodecs.Delta(dtype="<i4"),
+            "zarr_format": 2,
+        },
+    ],
+)
+def test_a_compressor_that_blosc_lacks_is_refused_at_creation(arguments: dict[str, Any]) -> None:
+    objects: dict[str, bytes] = {}
+    with pytest.raises(MetadataError, match=f"cname: got 'snappy', {BUILT}"):
+        fastzarr.create_array(objects, shape=4, chunks=2, dtype="<i4", **arguments)
+    assert not objects
+
+
+@pytest.mark.skipif("snappy" in numcodecs.blosc.list_compressors(), reason="Blosc has snappy")
+def test_documents_with_a_compressor_that_blosc_lacks_are_opened() -> None:
+    objects: dict[str, bytes] = {}
+    fastzarr.create_array(objects, shape=4, dtype="<i4", compressors=BloscCodec(cname="zlib"))
+    objects["zarr.json"] = objects["zarr.json"].replace(b'"zlib"', b'"snappy"')
+    array = fastzarr.open_array(objects)
+    assert array.compressors[0].config()["cname"] == "snappy"
+    assert array[...].tolist() == [0] * 4
+    with pytest.raises(MetadataError, match=BUILT):
+        array[0] = 1

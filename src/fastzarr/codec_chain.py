@@ -69,6 +69,12 @@ class PreparedChain:
         """All codecs of the chain, resolved."""
         return (*self.array_codecs, self.serializer, *self.bytes_codecs)
 
+    def require_encoders(self) -> None:
+        """Raise `MetadataError` where a codec can be read with but not written with."""
+        for codec in self.codecs:
+            if hasattr(codec, "require_encoder"):
+                codec.require_encoder()
+
     def encode(self, chunk: NDArray[Any]) -> Buffer:
         """Stored bytes of `chunk`; a view of its memory where nothing has to be changed."""
         for array_codec in self.array_codecs:

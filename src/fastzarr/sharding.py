@@ -75,7 +75,7 @@ class ShardingCodec(CodecBase):
         object.__setattr__(self, "chunk_shape", tuple(sizes))
         for member in ("codecs", "index_codecs"):
             object.__setattr__(self, member, self._parsed(member))
-        if self.depth > _MOST_NESTED:
+        if self._depth > _MOST_NESTED:
             raise _too_deep()
 
     @classmethod
@@ -110,9 +110,14 @@ class ShardingCodec(CodecBase):
         return resolved
 
     @property
-    def depth(self) -> int:
+    def _depth(self) -> int:
         """Number of shards within each other that the codec makes."""
-        return 1 + max((codec.depth for codec in self.codecs if isinstance(codec, ShardingCodec)), default=0)
+        return 1 + max((codec._depth for codec in self.codecs if isinstance(codec, ShardingCodec)), default=0)
+
+    def require_encoder(self) -> None:
+        """Raise `MetadataError` where a codec of the inner chunks can't be written with."""
+        assert self.layout is not None
+        self.layout.inner.require_encoders()
 
     def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """`dtype`."""

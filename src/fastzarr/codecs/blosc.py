@@ -78,14 +78,25 @@ class BloscCodec(CodecBase):
         shuffle = self.shuffle or ("bitshuffle" if itemsize == 1 else "shuffle")
         return replace(super().resolve(spec), typesize=self.typesize or itemsize, shuffle=shuffle)
 
+    def require_encoder(self) -> None:
+        """Raise `MetadataError` where the C library can't compress, as it was built; for new arrays."""
+        from numcodecs import blosc
+
+        built = blosc.list_compressors()
+        self.check("cname", self.cname in built, f"what Blosc was built with here: {', '.join(built)}")
+
     def encode(self, data: Buffer) -> Buffer:
         """One Blosc chunk."""
         from numcodecs import blosc
 
         shuffle = _SHUFFLES[self.shuffle or "noshuffle"]
-        return blosc.compress(  # type: ignore[no-any-return]
-            data, self.cname.encode(), self.clevel, shuffle, self.blocksize, self.typesize
-        )
+        try:
+            return blosc.compress(  # type: ignore[no-any-return]
+                data, self.cname.encode(), self.clevel, shuffle, self.blocksize, self.typesize
+            )
+        except ValueError:
+            self.require_encoder()
+            raise
 
     def decode(self, data: Buffer, out: memoryview | None) -> Buffer:
         """Content of one Blosc chunk, whose header must fit the data: the C library trusts it."""

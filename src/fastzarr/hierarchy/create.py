@@ -111,6 +111,7 @@ def create_array(
         dimension_names=None if dimension_names is None else list(dimension_names),
     )
     array = Array(opened, path, metadata, _config(config, order, metadata))
+    array._chain.require_encoders()
     nodes.place_node(opened, path, metadata, overwrite=overwrite)
     if values is not None and write_data:
         _write(array, values)

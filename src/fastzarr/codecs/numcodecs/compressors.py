@@ -60,6 +60,10 @@ class Blosc(CodecBase):
         """The codec with typesize taken from the data type where it is open."""
         return replace(super().resolve(spec), typesize=self.typesize or itemsize_of(spec.dtype))
 
+    def require_encoder(self) -> None:
+        """Raise `MetadataError` where the C library was built without the compressor."""
+        self._codec().require_encoder()
+
     def encode(self, data: Buffer) -> Buffer:
         """One Blosc chunk."""
         return self._codec().encode(data)

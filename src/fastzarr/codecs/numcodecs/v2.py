@@ -22,7 +22,14 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import ArrayBytesCodec, Buffer, BytesBytesCodec, ChunkSpec, Kind, ShapedCodec
+from fastzarr.codecs.base import (
+    ArrayBytesCodec,
+    Buffer,
+    BytesBytesCodec,
+    ChunkSpec,
+    Kind,
+    ShapedCodec,
+)
 from fastzarr.codecs.lz4 import LZ4Codec
 from fastzarr.codecs.numcodecs.checksums import CRC32, CRC32C, Adler32, Fletcher32, JenkinsLookup3
 from fastzarr.codecs.numcodecs.compressors import BZ2, LZMA, Blosc, GZip, Zstd
@@ -124,6 +131,12 @@ class FiltersCodec(ShapedCodec):
             raise (UnknownCodecError if unknown else MetadataError)("filters and compressor", problems)
         object.__setattr__(resolved, "stages", tuple(stages))
         return resolved
+
+    def require_encoder(self) -> None:
+        """Raise `MetadataError` where one of the codecs can't be written with."""
+        for stage in self.stages:
+            if isinstance(stage, _Bytes) and hasattr(stage.codec, "require_encoder"):
+                stage.codec.require_encoder()
 
     def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
         """`dtype` itself."""
