@@ -517,12 +517,18 @@ def test_order_in_v3() -> None:
     assert ours(shape=(2, 3), config={"order": "F"})[...].flags.f_contiguous
 
 
+NO_COMPRESSOR = {"compressor": None, "order": "C"}
+
+
 def test_filters_of_v2_arrays() -> None:
     arguments = {"dtype": "i4", "zarr_format": 2, "filters": [numcodecs.Delta(dtype="<i4")]}
     with_filter = ours(**arguments, compressors=numcodecs.Zstd())
     assert theirs(**arguments).filters == (numcodecs.Delta(dtype="<i4"),)
-    assert [codec.name for codec in with_filter.filters] == ["numcodecs.filters"]
-    assert with_filter.compressors == ()
+    (codec,) = with_filter.filters
+    assert codec.config() == {"filters": [{"id": "delta", "dtype": "<i4", "astype": "<i4"}]} | NO_COMPRESSOR
+    assert with_filter.compressors == (fastzarr.codecs.numcodecs.Zstd(),)
+    assert "Compressors : (Zstd(level=" in str(with_filter.info)
+    assert ours(**arguments, compressors=None).compressors == ()
     assert ours(zarr_format=2, compressors=numcodecs.Zstd()).compressors == (fastzarr.codecs.ZstdCodec(),)
 
 

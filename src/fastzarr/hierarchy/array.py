@@ -165,7 +165,8 @@ class Array(Node[ArrayMetadata], Selectable):
         """The array→array codecs; for v2 one codec that does what the filters do, if there are any."""
         if self._metadata.zarr_format == 3:
             return tuple(self._inner.array_codecs)
-        return () if self._chain.serializer.memory else (self._chain.serializer,)
+        serializer = self._chain.serializer
+        return () if serializer.memory else getattr(serializer, "as_filters", (serializer,))
 
     @property
     def serializer(self) -> Codec | None:
@@ -174,7 +175,9 @@ class Array(Node[ArrayMetadata], Selectable):
 
     @property
     def compressors(self) -> tuple[Codec, ...]:
-        """The bytes→bytes codecs (of a sharded array: of the inner chunks)."""
+        """The bytes→bytes codecs (of a sharded array: of the inner chunks); for v2 the compressor, if any."""
+        if self._metadata.zarr_format == 2 and hasattr(self._chain.serializer, "as_compressors"):
+            return self._chain.serializer.as_compressors  # type: ignore[no-any-return]
         return tuple(self._inner.bytes_codecs)
 
     def info_complete(self) -> Info:

@@ -27,6 +27,7 @@ from fastzarr.codecs.base import (
     Buffer,
     BytesBytesCodec,
     ChunkSpec,
+    Codec,
     Kind,
     ShapedCodec,
 )
@@ -131,6 +132,19 @@ class FiltersCodec(ShapedCodec):
             raise (UnknownCodecError if unknown else MetadataError)("filters and compressor", problems)
         object.__setattr__(resolved, "stages", tuple(stages))
         return resolved
+
+    @property
+    def as_filters(self) -> tuple[Codec, ...]:
+        """What the codec does before the compressor, as one codec, if that is anything."""
+        return (replace(self, compressor=None),) if self.filters else ()
+
+    @property
+    def as_compressors(self) -> tuple[Codec, ...]:
+        """The compressor by itself, if there is one, of a resolved codec; one of numcodecs' as it is here."""
+        if self.compressor is None:
+            return ()
+        last = self.stages[-1]
+        return (last.codec if isinstance(last, _Bytes) else replace(self, filters=()),)
 
     def require_encoder(self) -> None:
         """Raise `MetadataError` where one of the codecs can't be written with."""
