@@ -1,5 +1,6 @@
 """Failures, interrupts and odd requests: what was there stays, and what was asked for happens or doesn't."""
 
+import json
 import threading
 import time
 from typing import Any
@@ -220,3 +221,19 @@ def test_arrays_like_those_of_any_data_type() -> None:
     assert fastzarr.load(store).tolist() == fastzarr.array(blobs)[...].tolist() == [b"a", b"b"]
     grid = fastzarr.create_array({}, shape=6, chunks=[[4, 2]], dtype="i4")
     assert fastzarr.array(grid).write_chunk_sizes == ((4, 2),)
+
+
+@pytest.mark.parametrize("path", ["", "zarr.json", "../x", "/abs", "a//b", "a/", "x\0y", "a\\b", "a/.zarray"])
+def test_paths_that_no_node_can_have_are_refused_in_consolidated_metadata(path: str) -> None:
+    node = {"zarr_format": 3, "node_type": "group", "attributes": {}}
+    consolidated = {"kind": "inline", "must_understand": False, "metadata": {path: node}}
+    store = {"zarr.json": json.dumps({**node, "consolidated_metadata": consolidated}).encode()}
+    with pytest.raises(errors.MetadataError, match=r"got the path .*, expected names joined by"):
+        fastzarr.open_group(store)
+    assert list(fastzarr.open_group(store, use_consolidated=False)) == []
+    old = {".zgroup": {"zarr_format": 2}, f"{path}/.zgroup": {"zarr_format": 2}}
+    document = {"metadata": old, "zarr_consolidated_format": 1}
+    store = {".zgroup": b'{"zarr_format": 2}', ".zmetadata": json.dumps(document).encode()}
+    if path:
+        with pytest.raises(errors.MetadataError, match=r"got the path .*, expected names joined by"):
+            fastzarr.open_group(store)

@@ -78,6 +78,8 @@ def read_node(
             where = f"{store}/{document_key}"
             if document.get("node_type") != "group":
                 return v3.parse(document, where)
+            if consolidated is False:
+                document = {m: value for m, value in document.items() if m != group.CONSOLIDATED_V3}
             found = group.parse_v3(document, where)
             return _with_consolidated(found, where, consolidated, found.consolidated_metadata)
     if zarr_format in (2, None):

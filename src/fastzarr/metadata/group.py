@@ -6,7 +6,7 @@ as zarr-python writes it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from fastzarr.metadata import v2, v3
 from fastzarr.metadata.model import ArrayMetadata, Problems, ZarrFormat
 
 CONSOLIDATED_V2 = ".zmetadata"
-_MEMBER = "consolidated_metadata"
+CONSOLIDATED_V3 = "consolidated_metadata"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,7 +49,7 @@ class GroupMetadata:
             return {**self.others, "zarr_format": 2}
         document = {"attributes": self.attributes, "zarr_format": 3}
         if self.consolidated_metadata is not None:
-            document[_MEMBER] = self.consolidated_metadata.to_v3()
+            document[CONSOLIDATED_V3] = self.consolidated_metadata.to_v3()
         return {**document, "node_type": "group", **self.others}
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,11 +84,11 @@ class Consolidated:
         if self._zarr_format == 3:
             if document.get("node_type") == "array":
                 return v3.parse(document, where)
-            return parse_v3({**document, _MEMBER: None}, where, self.below(path))
+            return parse_v3({**document, CONSOLIDATED_V3: None}, where, self.below(path))
         attributes = document.get(v2.ATTRIBUTES, {})
         if v2.DOCUMENT in document:
             return v2.parse(document[v2.DOCUMENT], attributes, where)
-        return parse_v2({**document[v2.GROUP], _MEMBER: None}, attributes, where, self.below(path))
+        return parse_v2({**document[v2.GROUP], CONSOLIDATED_V3: None}, attributes, where, self.below(path))
 
     def below(self, path: str) -> Consolidated:
         """What is below the node at `path`."""
@@ -152,11 +152,11 @@ def parse_v3(document: dict[str, Any], where: str, below: Consolidated | None = 
     others = {
         member: value
         for member, value in document.items()
-        if member not in ("zarr_format", "node_type", "attributes", _MEMBER)
+        if member not in ("zarr_format", "node_type", "attributes", CONSOLIDATED_V3)
     }
     v3.check_others(others, problems)
-    if document.get(_MEMBER) is not None:
-        below = problems.attempt(_parse_inline, document[_MEMBER], where)
+    if below is None and document.get(CONSOLIDATED_V3) is not None:
+        below = problems.attempt(_parse_inline, document[CONSOLIDATED_V3], where)
     problems.raise_if_any()
     return GroupMetadata(zarr_format=3, attributes=attributes, others=others, consolidated_metadata=below)
 
@@ -172,18 +172,27 @@ def parse_v2(
     if document.get("zarr_format") != 2:
         problems.add("zarr_format", document.get("zarr_format"), "2")
     problems.raise_if_any()
-    others = {m: value for m, value in document.items() if m not in ("zarr_format", _MEMBER)}
+    others = {m: value for m, value in document.items() if m not in ("zarr_format", CONSOLIDATED_V3)}
     return GroupMetadata(zarr_format=2, attributes=attributes, others=others, consolidated_metadata=below)
 
 
 def _parse_inline(value: object, where: str) -> Consolidated:
     expected = "an object of kind 'inline' with the documents of nodes by path"
     if not isinstance(value, dict) or value.get("kind", "inline") != "inline":
-        raise MetadataError(_MEMBER, [f"got {value!r}, expected {expected}"])
+        raise MetadataError(CONSOLIDATED_V3, [f"got {value!r}, expected {expected}"])
     documents = value.get("metadata")
     if not isinstance(documents, dict) or not all(isinstance(d, dict) for d in documents.values()):
-        raise MetadataError(_MEMBER, [f"metadata: got {documents!r}, expected {expected}"])
-    return Consolidated(f"{where}, {_MEMBER}", 3, documents)
+        raise MetadataError(CONSOLIDATED_V3, [f"metadata: got {documents!r}, expected {expected}"])
+    _check_paths(documents, CONSOLIDATED_V3)
+    return Consolidated(f"{where}, {CONSOLIDATED_V3}", 3, documents)
+
+
+def _check_paths(paths: Iterable[str], where: str) -> None:
+    """Raise `MetadataError` for paths that no node below a group can have."""
+    documents = ("", ".", "..", v3.DOCUMENT, v2.DOCUMENT, v2.GROUP, v2.ATTRIBUTES)
+    bad = [p for p in paths if "\0" in p or "\\" in p or any(part in documents for part in p.split("/"))]
+    if bad:
+        raise MetadataError(where, [f"got the path {path!r}, expected names joined by '/'" for path in bad])
 
 
 def parse_consolidated_v2(document: dict[str, Any], where: str) -> Consolidated:
@@ -201,5 +210,6 @@ def parse_consolidated_v2(document: dict[str, Any], where: str) -> Consolidated:
         path, _, name = key.rpartition("/")
         if path and name in (v2.DOCUMENT, v2.GROUP, v2.ATTRIBUTES):
             below.setdefault(path, {})[name] = entry
+    _check_paths(below, where)
     nodes = {path: entry for path, entry in below.items() if v2.DOCUMENT in entry or v2.GROUP in entry}
     return Consolidated(where, 2, nodes)

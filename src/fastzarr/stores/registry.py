@@ -62,6 +62,8 @@ def _open_url(url: str, storage_options: dict[str, Any] | None) -> Store:
     if scheme == "file" and not storage_options:
         return _open_directory(rest)
     if scheme == "memory" and not storage_options:
+        if "/" in rest.strip("/"):
+            raise ValueError(f"{url!r}: expected memory://NAME; give what is in the store as path or name")
         return MemoryStore(_named.setdefault(rest.rstrip("/"), {}) if rest else None)
     if "::" not in url and scheme in SCHEMES and _is_installed("obstore"):
         return ObjectStore.from_url(url, storage_options=storage_options)
