@@ -186,7 +186,7 @@ def test_what_is_taken_as_a_store(tmp_path: Path) -> None:
     assert open_store("memory://shared/").get("a") == b"1"
     assert open_store("memory://").get("a") is None
     with pytest.raises(
-        ValueError, match=r"expected memory://NAME; give what is in the store as path or name"
+        ValueError, match=r"expected memory://NAME; give what is in"
     ):
         open_store("memory://shared/a")
     assert open_store(f"file://{tmp_path}").identity == open_store(tmp_path).identity
