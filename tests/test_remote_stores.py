@@ -185,9 +185,7 @@ def test_what_is_taken_as_a_store(tmp_path: Path) -> None:
     open_store("memory://shared").set("a", b"1")
     assert open_store("memory://shared/").get("a") == b"1"
     assert open_store("memory://").get("a") is None
-    with pytest.raises(
-        ValueError, match=r"expected memory://NAME; give what is in"
-    ):
+    with pytest.raises(ValueError, match=r"expected memory://NAME; give what is in"):
         open_store("memory://shared/a")
     assert open_store(f"file://{tmp_path}").identity == open_store(tmp_path).identity
 
