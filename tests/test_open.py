@@ -4,7 +4,7 @@ import json
 import os
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -415,3 +415,26 @@ def test_arrays_without_dimensions(zarr_format: int, key: str, tmp_path: Path) -
     out = np.zeros((), "i4")
     array.read_into(out)
     assert out == 7
+
+
+@pytest.mark.parametrize("zarr_format", [2, 3])
+@pytest.mark.parametrize("kind", ["array", "group"])
+def test_each_document_is_read_once(kind: str, zarr_format: Any) -> None:
+    class Counting(fastzarr.MemoryStore):
+        reads: ClassVar[list[str]] = []
+
+        def get(self, key: str) -> Any:
+            self.reads.append(key)
+            return super().get(key)
+
+    store = Counting()
+    if kind == "array":
+        fastzarr.create_array(store, shape=3, dtype="i4", zarr_format=zarr_format)
+    else:
+        fastzarr.create_group(store, zarr_format=zarr_format)
+    opener = fastzarr.open_array if kind == "array" else fastzarr.open_group
+    for opening in (fastzarr.open, opener):
+        for mode in ("r", "r+", "a"):
+            store.reads.clear()
+            opening(store, mode=mode)
+            assert len(store.reads) == len(set(store.reads))

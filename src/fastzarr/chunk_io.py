@@ -92,7 +92,6 @@ class ChunkIO:
         self._fill = fill_value
         self._read_missing = read_missing_chunks
         self._elided = None if write_empty_chunks else FillPattern(fill_value, dtype)
-
         layout = sharding.layout_of(chain)
         self._shards = None if layout is None else _Shards(layout, write_empty_chunks)
 
@@ -370,9 +369,10 @@ class _Crew:
         self._array = array
         self._taking = threading.Lock()
         self._stopped = False
-        self._helpers: list[None] = []
+        self._helpers = 0
         self._ended: list[None] = []
         self._end: SimpleQueue[None] = SimpleQueue()
+        """Wakes who waits for `_ended`; by itself an interrupted wait would lose count."""
         self.errors: list[BaseException] = []
         """What failed in threads of the pool."""
 
@@ -390,7 +390,7 @@ class _Crew:
         with self._taking:
             if self._stopped:
                 return
-            self._helpers.append(None)
+            self._helpers += 1
         try:
             self.work()
         except BaseException as error:
@@ -410,7 +410,7 @@ class _Crew:
             try:
                 self._stopped = True
                 with self._taking:
-                    helpers = len(self._helpers)
+                    helpers = self._helpers
                 while len(self._ended) < helpers:
                     self._end.get()
             except KeyboardInterrupt as error:

@@ -47,10 +47,6 @@ class Array(Node[ArrayMetadata], Selectable):
         self._store = store
         self._path = path
         self._config = config
-        self._set_metadata(metadata)
-
-    def _set_metadata(self, metadata: ArrayMetadata) -> None:
-        store, path, config = self._store, self._path, self._config
         self._metadata = metadata
         self._grid = Grid(metadata.shape, metadata.chunks)
         self._chain = self._prepare(largest(metadata.chunks))
@@ -222,7 +218,7 @@ class Array(Node[ArrayMetadata], Selectable):
 
     def refresh(self) -> Array:
         """Take over shape and attributes that others have stored since, and return the array."""
-        self._set_metadata(self._stored())
+        self._become(make_array(self._store, self._path, self._stored(), self._config))
         return self
 
     def resize(self, new_shape: int | Sequence[int], *, erase_beyond: bool = False) -> None:
@@ -340,9 +336,13 @@ class Array(Node[ArrayMetadata], Selectable):
         after = nodes.with_shape(self._store, self._path, before, shape, inner)
         new = make_array(self._store, self._path, after, self._config)  # raises before anything is written
         nodes.write_array(self._store, self._path, after)
-        self._set_metadata(new.metadata)
+        self._become(new)
         encoding = after.chunk_key_encoding
         resize.erase_outside(self._store, self._path, encoding, before.cdata_shape, after.cdata_shape)
+
+    def _become(self, other: Array) -> None:
+        """Take over all that another handle of the same array has prepared."""
+        vars(self).update(vars(other))
 
     def _erase_beyond(self, before: tuple[int, ...]) -> None:
         """Write the fill value beyond the array in chunks at an edge that was further out before."""

@@ -88,7 +88,7 @@ class Group(Node[GroupMetadata]):
         """Remove the node at `path` and all below it; raises `KeyError` where there is none."""
         self._require_writable()
         relative = normalize_path(path)
-        if relative not in self and (not relative or self._in_store(relative) is None):
+        if not relative or (relative not in self and self._in_store(relative) is None):
             raise KeyError(f"{path!r} not found in {self!r}")
         below = self._metadata.consolidated_metadata
         if below is not None:

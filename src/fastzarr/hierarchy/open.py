@@ -53,8 +53,7 @@ def open_array(
     if mode != "w":
         metadata = nodes.read_array(opened, node_path, zarr_format)
         if metadata is not None:
-            _require_known(kwargs)
-            return make_array(opened, node_path, metadata, config)
+            return _existing(opened, node_path, metadata, config, kwargs)
         if mode in (None, "r", "r+") or "shape" not in kwargs:
             raise ArrayNotFoundError(_not_found("array", opened, node_path, zarr_format, mode))
     elif "shape" not in kwargs:
@@ -173,10 +172,14 @@ def open(  # noqa: A001
     chosen: dict[str, Any] = {"mode": mode, "zarr_format": zarr_format, "path": path, **options}
     if "shape" in options:
         return open_array(opened, **chosen)
-    if mode != "w-":
-        found = nodes.read_node(opened, normalize_path(path), zarr_format)
-        if isinstance(found, ArrayMetadata) and mode != "w":
-            return open_array(opened, **chosen)
+    if mode in ("r", "r+", "a"):
+        located, node_path = _located(opened, path, mode, None)
+        found = nodes.read_node(located, node_path, zarr_format, options.get("use_consolidated"))
+        if isinstance(found, ArrayMetadata):
+            config = options.pop("config", None)
+            return _existing(located, node_path, found, config, options)
+        if isinstance(found, GroupMetadata) and options.keys() <= {"attributes", "use_consolidated"}:
+            return Group(located, node_path, found)
     return open_group(opened, **chosen)
 
 
@@ -186,10 +189,14 @@ def open_like(a: Any, path: PathLike, **options: Any) -> Array:
     return open_array(path=path, **filled.like(a, given | options))
 
 
-def _require_known(options: Mapping[str, Any]) -> None:
+def _existing(
+    store: Store, path: str, metadata: ArrayMetadata, config: ConfigLike, options: Mapping[str, Any]
+) -> Array:
+    """The array that is there; `options` would have been for its creation. Raises `TypeError` for others."""
     unknown = sorted(options.keys() - signature(create).parameters.keys())
     if unknown:
         raise TypeError(f"got unexpected keywords: {', '.join(unknown)}")
+    return make_array(store, path, metadata, config)
 
 
 def _located(

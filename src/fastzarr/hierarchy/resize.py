@@ -52,22 +52,13 @@ def erase_leftovers(store: Store, path: str, encoding: ChunkKeyEncoding, counts:
 
 def erase_chunks(store: Store, path: str, encoding: ChunkKeyEncoding, ndim: int) -> None:
     """Erase every stored chunk; lists the store."""
-    erase_leftovers(store, path, encoding, (0,) * ndim if ndim else ())
-    if not ndim:
-        store.erase(nodes.key(path, encoding.template(0)))
+    for _, key in list(_stored(store, path, encoding, ndim)):
+        store.erase(key)
 
 
 def parts(axes: Sequence[Axis]) -> Iterator[tuple[slice, ...]]:
     """The part of an array in each of its chunks, in C order; made as they are asked for."""
-    if not axes:
-        yield ()
-        return
-    first, *rest = axes
-    for coord in range(first.count):
-        start, length = first.place(coord)
-        head = slice(start, min(start + length, first.size))
-        for tail in parts(rest):
-            yield (head, *tail)
+    return _parts([(axis, range(axis.count)) for axis in axes])
 
 
 def edges(axes: Sequence[Axis], before: Coords) -> Iterator[tuple[slice, ...]]:
@@ -75,14 +66,22 @@ def edges(axes: Sequence[Axis], before: Coords) -> Iterator[tuple[slice, ...]]:
     for number, (axis, size) in enumerate(zip(axes, before, strict=True)):
         if not 0 < axis.size < size or sum(axis.place(axis.count - 1)) == axis.size:
             continue
-        coords = [range(other.count) for other in axes]
-        coords[number] = range(axis.count - 1, axis.count)
-        for chunk in itertools.product(*coords):
-            places = [other.place(coord) for other, coord in zip(axes, chunk, strict=True)]
-            yield tuple(
-                slice(start, min(start + length, other.size))
-                for other, (start, length) in zip(axes, places, strict=True)
-            )
+        chunks = [(other, range(other.count)) for other in axes]
+        chunks[number] = (axis, range(axis.count - 1, axis.count))
+        yield from _parts(chunks)
+
+
+def _parts(chunks: Sequence[tuple[Axis, range]]) -> Iterator[tuple[slice, ...]]:
+    """The part of an array in each chunk of which the coordinates are given for each axis."""
+    if not chunks:
+        yield ()
+        return
+    (axis, coords), *rest = chunks
+    for coord in coords:
+        start, length = axis.place(coord)
+        head = slice(start, min(start + length, axis.size))
+        for tail in _parts(rest):
+            yield (head, *tail)
 
 
 def _outside(before: Coords, kept: Coords) -> Iterator[Coords]:
