@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.errors import MetadataError
+from fastzarr.errors import CodecError, MetadataError
 
 Buffer = bytes | bytearray | memoryview
 """A flat, contiguous run of bytes."""
@@ -162,6 +162,26 @@ class ShapedCodec(CodecBase):
         """The spec of a resolved codec."""
         assert self.spec is not None, f"codec {self.name!r} is not resolved"
         return self.spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComputedCodec(ShapedCodec):
+    """An array→bytes codec whose bytes are not the memory of an array."""
+
+    kind: ClassVar[Kind] = "array_bytes"
+    memory: ClassVar[bool] = False
+
+    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
+        """`dtype` itself."""
+        return dtype
+
+
+def encoded_fill(codec: ArrayArrayCodec, spec: ChunkSpec) -> Any:
+    """What an array→array codec makes of the fill value; raises `MetadataError` where it can't."""
+    try:
+        return codec.encode_array(np.asarray([spec.fill_value], spec.dtype))[0]
+    except CodecError as error:
+        raise MetadataError(f"codec {codec.name!r}", [f"fill value: {error}"]) from error
 
 
 def is_integer(value: object, low: int, high: int) -> bool:

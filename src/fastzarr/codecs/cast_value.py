@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr import data_types
-from fastzarr.codecs.base import ChunkSpec, Kind, ShapedCodec
+from fastzarr.codecs.base import ChunkSpec, Kind, ShapedCodec, encoded_fill
 from fastzarr.codecs.casting import ROUNDINGS, OutOfRange, Rounding, cast
 from fastzarr.data_types import DataType
-from fastzarr.errors import CodecError, MetadataError
+from fastzarr.errors import MetadataError
 
 _Pairs = tuple[tuple[Any, Any], ...]
 
@@ -90,11 +90,7 @@ class CastValue(ShapedCodec):
 
     def encoded_spec(self, spec: ChunkSpec) -> ChunkSpec:
         """Spec of the other data type; raises `MetadataError` where it can't hold the fill value."""
-        try:
-            fill = self.encode_array(np.asarray([spec.fill_value], spec.dtype))[0]
-        except CodecError as error:
-            raise MetadataError(f"codec {self.name!r}", [f"fill value: {error}"]) from error
-        return replace(spec, dtype=self._target, fill_value=fill)
+        return replace(spec, dtype=self._target, fill_value=encoded_fill(self, spec))
 
     def encode_array(self, chunk: NDArray[Any]) -> NDArray[Any]:
         """The values in the other data type; raises `CodecError` for what it can't hold."""

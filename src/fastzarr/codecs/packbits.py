@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec, is_integer
+from fastzarr.codecs.base import Buffer, ChunkSpec, ComputedCodec, is_integer
 from fastzarr.errors import CodecError, MetadataError
 
 _BITS = {
@@ -30,12 +30,10 @@ _BITS = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class PackBitsCodec(ShapedCodec):
+class PackBitsCodec(ComputedCodec):
     """array→bytes without unused bits."""
 
     name: ClassVar[str] = "packbits"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
 
     padding_encoding: Literal["first_byte", "last_byte", "none"] = "none"
     """Where a byte tells how many bits were added."""
@@ -67,10 +65,6 @@ class PackBitsCodec(ShapedCodec):
         first, last = resolved._kept
         resolved.check("first_bit", first <= last, f"{last} at the most")
         return resolved
-
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
 
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """The kept bits of all elements, and the number of bits added, where it is to be told."""

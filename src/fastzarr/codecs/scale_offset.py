@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr import data_types
-from fastzarr.codecs.base import ChunkSpec, Kind, ShapedCodec
+from fastzarr.codecs.base import ChunkSpec, Kind, ShapedCodec, encoded_fill
 from fastzarr.errors import CodecError, MetadataError
 
 
@@ -58,11 +58,7 @@ class ScaleOffset(ShapedCodec):
 
     def encoded_spec(self, spec: ChunkSpec) -> ChunkSpec:
         """The same shape and data type; the fill value is encoded."""
-        try:
-            fill = self.encode_array(np.asarray([spec.fill_value], spec.dtype))[0]
-        except CodecError as error:
-            raise MetadataError(f"codec {self.name!r}", [f"fill value: {error}"]) from error
-        return replace(spec, fill_value=fill)
+        return replace(spec, fill_value=encoded_fill(self, spec))
 
     def encode_array(self, chunk: NDArray[Any]) -> NDArray[Any]:
         """(chunk - offset) × scale; raises `CodecError` for integers that would not be read as they were."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,62 +16,59 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import Buffer, Kind, ShapedCodec
+from fastzarr.codecs.base import Buffer, ComputedCodec
 from fastzarr.errors import CodecError
 
 _NUMBER = struct.Struct("<I")
 
 
+class _VLen(ComputedCodec, ABC):
+    """array→bytes for elements that are texts or byte strings; None and 0 count as the empty one."""
+
+    _libraries = ("numcodecs.vlen",)
+    _of_numcodecs: ClassVar[str]
+    """Class in `numcodecs.vlen`."""
+
+    @abstractmethod
+    def _size(self, items: NDArray[Any], content: int) -> int:
+        """Bytes of the elements, which have `content` bytes at the least."""
+
+    def encode_array(self, chunk: NDArray[Any]) -> Buffer:
+        """Count, lengths and content."""
+        return encode_items(self._codec(), chunk)
+
+    def decode_array(self, data: Buffer) -> NDArray[Any]:
+        """Objects of type `str` or `bytes`; raises `CodecError`."""
+        return decode_items(self._codec(), data, self.chunk.shape, self._size)
+
+    def _codec(self) -> Any:
+        from numcodecs import vlen
+
+        return getattr(vlen, self._of_numcodecs)()
+
+
 @dataclass(frozen=True, kw_only=True)
-class VLenUTF8Codec(ShapedCodec):
+class VLenUTF8Codec(_VLen):
     """array→bytes for texts."""
 
     name: ClassVar[str] = "vlen-utf8"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
-    _libraries = ("numcodecs.vlen",)
+    _of_numcodecs = "VLenUTF8"
 
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
-
-    def encode_array(self, chunk: NDArray[Any]) -> Buffer:
-        """Count, lengths and UTF-8; None and 0 count as the empty text."""
-        from numcodecs.vlen import VLenUTF8
-
-        return encode_items(VLenUTF8(), chunk)
-
-    def decode_array(self, data: Buffer) -> NDArray[Any]:
-        """Objects of type `str`; raises `CodecError`."""
-        from numcodecs.vlen import VLenUTF8
-
-        return decode_items(VLenUTF8(), data, self.chunk.shape, _utf8_size)
+    def _size(self, items: NDArray[Any], content: int) -> int:
+        count = sum(map(len, items))
+        # As many characters as bytes: all of them are ASCII.
+        return content if count == content else sum(len(item.encode()) for item in items)
 
 
 @dataclass(frozen=True, kw_only=True)
-class VLenBytesCodec(ShapedCodec):
+class VLenBytesCodec(_VLen):
     """array→bytes for byte strings."""
 
     name: ClassVar[str] = "vlen-bytes"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
-    _libraries = ("numcodecs.vlen",)
+    _of_numcodecs = "VLenBytes"
 
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
-
-    def encode_array(self, chunk: NDArray[Any]) -> Buffer:
-        """Count, lengths and bytes; None and 0 count as the empty byte string."""
-        from numcodecs.vlen import VLenBytes
-
-        return encode_items(VLenBytes(), chunk)
-
-    def decode_array(self, data: Buffer) -> NDArray[Any]:
-        """Objects of type `bytes`; raises `CodecError`."""
-        from numcodecs.vlen import VLenBytes
-
-        return decode_items(VLenBytes(), data, self.chunk.shape, _size)
+    def _size(self, items: NDArray[Any], content: int) -> int:
+        return sum(map(len, items))
 
 
 def encode_items(codec: Any, chunk: NDArray[Any]) -> Buffer:
@@ -104,12 +102,3 @@ def decode_items(
     if size_of(items, content) != content:
         raise CodecError(f"{content - size_of(items, content)} bytes follow the last element")
     return items.reshape(shape)
-
-
-def _size(items: NDArray[Any], content: int) -> int:
-    return sum(map(len, items))
-
-
-def _utf8_size(items: NDArray[Any], content: int) -> int:
-    # As many characters as bytes: all of them are ASCII.
-    return content if _size(items, content) == content else sum(len(item.encode()) for item in items)

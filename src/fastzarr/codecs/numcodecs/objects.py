@@ -10,24 +10,22 @@ import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec
+from fastzarr.codecs.base import Buffer, ChunkSpec, ComputedCodec
+from fastzarr.codecs.numcodecs import extra
 from fastzarr.codecs.vlen import decode_items, encode_items
-from fastzarr.errors import CodecError, MetadataError
+from fastzarr.errors import CodecError
 
 
 @dataclass(frozen=True, kw_only=True)
-class VLenArray(ShapedCodec):
+class VLenArray(ComputedCodec):
     """array→bytes for arrays of one dimension."""
 
     name: ClassVar[str] = "numcodecs.vlen-array"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
     _libraries = ("numcodecs.vlen",)
 
     dtype: str
@@ -39,10 +37,6 @@ class VLenArray(ShapedCodec):
         except (TypeError, ValueError):
             valid = False
         self.check("dtype", valid and np.dtype(self.dtype).itemsize > 0, "a dtype of a fixed size")
-
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
 
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """Count, lengths in bytes and elements; None counts as the empty array."""
@@ -63,12 +57,10 @@ class VLenArray(ShapedCodec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JSON2(ShapedCodec):
+class JSON2(ComputedCodec):
     """array→bytes as one JSON list: the elements, dtype and shape."""
 
     name: ClassVar[str] = "numcodecs.json2"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
 
     encoding: str = "utf-8"
     """Encoding of the text."""
@@ -108,10 +100,6 @@ class JSON2(ShapedCodec):
         """Configuration as it is written."""
         return {**super().config(), "separators": list(self.separators or ())}
 
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
-
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """The list as text; raises `CodecError` for what JSON can't say."""
         items = _to_items(chunk)
@@ -131,12 +119,10 @@ class JSON2(ShapedCodec):
 
 
 @dataclass(frozen=True, kw_only=True)
-class MsgPack2(ShapedCodec):
+class MsgPack2(ComputedCodec):
     """array→bytes as one MessagePack list: the elements, dtype and shape. Needs the package msgpack."""
 
     name: ClassVar[str] = "numcodecs.msgpack2"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
 
     use_single_float: bool = False
     """Whether floats have 32 bits."""
@@ -154,18 +140,8 @@ class MsgPack2(ShapedCodec):
     def resolve(self, spec: ChunkSpec) -> Self:
         """The codec with its library; raises `MetadataError` where it is not installed."""
         resolved = super().resolve(spec)
-        try:
-            object.__setattr__(resolved, "library", import_module("msgpack"))
-        except ImportError as error:
-            raise MetadataError(
-                f"codec {self.name!r}",
-                [f"needs the package msgpack ({error}); install it with: pip install 'fastzarr[codecs]'"],
-            ) from error
+        object.__setattr__(resolved, "library", extra.library(self.name, "msgpack"))
         return resolved
-
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
 
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """The list packed; raises `CodecError` for what MessagePack can't say."""

@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec, is_integer
+from fastzarr.codecs.base import Buffer, ChunkSpec, ComputedCodec, is_integer
+from fastzarr.codecs.numcodecs import extra
 from fastzarr.codecs.numcodecs.registered import numcodec
 from fastzarr.errors import CodecError, MetadataError
 
 
 @dataclass(frozen=True, kw_only=True)
-class PCodec(ShapedCodec):
+class PCodec(ComputedCodec):
     """array→bytes with Pcodec, in C order."""
 
     name: ClassVar[str] = "numcodecs.pcodec"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
 
     level: int = 8
     """Compression level, 0 to 12."""
@@ -60,16 +58,8 @@ class PCodec(ShapedCodec):
             expected = "integers and floats of 2, 4 or 8 bytes"
             raise MetadataError(where, [f"got data type {spec.dtype}, expected {expected}"])
         resolved = super().resolve(spec)
-        try:
-            object.__setattr__(resolved, "library", import_module("pcodec.standalone"))
-        except ImportError as error:
-            text = f"needs the package pcodec ({error}); install it with: pip install 'fastzarr[codecs]'"
-            raise MetadataError(where, [text]) from error
+        object.__setattr__(resolved, "library", extra.library(self.name, "pcodec.standalone"))
         return resolved
-
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
 
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """One standalone file."""

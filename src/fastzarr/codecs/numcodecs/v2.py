@@ -28,8 +28,7 @@ from fastzarr.codecs.base import (
     BytesBytesCodec,
     ChunkSpec,
     Codec,
-    Kind,
-    ShapedCodec,
+    ComputedCodec,
 )
 from fastzarr.codecs.lz4 import LZ4Codec
 from fastzarr.codecs.numcodecs.checksums import CRC32, CRC32C, Adler32, Fletcher32, JenkinsLookup3
@@ -81,12 +80,10 @@ class Stage(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class FiltersCodec(ShapedCodec):
+class FiltersCodec(ComputedCodec):
     """array→bytes with numcodecs' codecs one after the other."""
 
     name: ClassVar[str] = "numcodecs.filters"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
 
     filters: Sequence[Mapping[str, Any]] = ()
     """Configuration of each filter, in the order of encoding."""
@@ -151,10 +148,6 @@ class FiltersCodec(ShapedCodec):
         for stage in self.stages:
             if isinstance(stage, _Bytes) and hasattr(stage.codec, "require_encoder"):
                 stage.codec.require_encoder()
-
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
 
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """What the compressor makes of what the filters make of the chunk."""

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from importlib import import_module
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.codecs.base import Buffer, ChunkSpec, Kind, ShapedCodec, is_integer
+from fastzarr.codecs.base import Buffer, ChunkSpec, ComputedCodec, is_integer
+from fastzarr.codecs.numcodecs import extra
 from fastzarr.errors import CodecError, MetadataError
 
 _TYPES = {"int32": 1, "int64": 2, "float32": 3, "float64": 4}
@@ -32,12 +32,10 @@ _MODES = {4: "tolerance", 2: "rate", 3: "precision"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ZFPY(ShapedCodec):
+class ZFPY(ComputedCodec):
     """array→bytes with zfp."""
 
     name: ClassVar[str] = "numcodecs.zfpy"
-    kind: ClassVar[Kind] = "array_bytes"
-    memory: ClassVar[bool] = False
 
     mode: int = 4
     """4 for fixed accuracy, 2 for fixed rate, 3 for fixed precision."""
@@ -72,16 +70,8 @@ class ZFPY(ShapedCodec):
             found = f"data type {spec.dtype} and {len(spec.shape)} dimensions"
             raise MetadataError(where, [f"got {found}, expected {', '.join(_TYPES)} and 1 to 4"])
         resolved = super().resolve(spec)
-        try:
-            object.__setattr__(resolved, "library", import_module("zfpy"))
-        except ImportError as error:
-            text = f"needs the package zfpy ({error}); install it with: pip install 'fastzarr[codecs]'"
-            raise MetadataError(where, [text]) from error
+        object.__setattr__(resolved, "library", extra.library(self.name, "zfpy"))
         return resolved
-
-    def stored_dtype(self, dtype: np.dtype[Any]) -> np.dtype[Any]:
-        """`dtype` itself."""
-        return dtype
 
     def encode_array(self, chunk: NDArray[Any]) -> Buffer:
         """One stream with its header."""
