@@ -34,7 +34,7 @@ from fastzarr.codecs.bytes import BytesCodec
 from fastzarr.codecs.crc32c import Crc32cCodec
 from fastzarr.errors import ChunkError, CodecError, MetadataError
 from fastzarr.fill import FillPattern
-from fastzarr.stores.base import RangeReader
+from fastzarr.stores.base import RangeReader, copy_into
 
 _ABSENT = np.uint64(2**64 - 1)
 """Offset and size of an inner chunk that is not there."""
@@ -336,7 +336,7 @@ class ShardReader:
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the inner chunk in bytes, or None where there is none; fills `out` from its start."""
         data = self.get(key)
-        return None if data is None else _copy(data, out)
+        return None if data is None else copy_into(data, out)
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """Part of an inner chunk, `start` < 0 counting from its end, or None where it is absent."""
@@ -406,7 +406,7 @@ class ShardWriter:
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the inner chunk in bytes, or None where there is none; fills `out` from its start."""
         data = self._objects.get(key)
-        return None if data is None else _copy(data, out)
+        return None if data is None else copy_into(data, out)
 
     def set(self, key: str, data: Buffer) -> None:
         """Put an inner chunk; `data` must not change before the shard is encoded."""
@@ -430,9 +430,3 @@ class ShardWriter:
                 parts.append(data)
         encoded = layout.index.encode(index)
         return b"".join((*parts, encoded) if layout.index_at_end else (encoded, *parts))
-
-
-def _copy(data: Buffer, out: memoryview) -> int:
-    size = min(len(data), len(out))
-    out[:size] = memoryview(data)[:size]
-    return len(data)

@@ -111,6 +111,13 @@ class Closing:
         self.close()
 
 
+def copy_into(data: Buffer, out: memoryview) -> int:
+    """Fill `out` from its start with as much of `data` as it holds; the size of `data`."""
+    size = min(len(data), len(out))
+    out[:size] = memoryview(data)[:size]
+    return len(data)
+
+
 def check_key(key: str) -> None:
     """Raise `KeyNameError` for an empty key, empty, `.` or `..` segments, backslashes and NUL."""
     wrapped = f"/{key}/"

@@ -4,26 +4,34 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import partial
-from typing import Any, NoReturn, Self, TypeVar
+from typing import Any, Self
 
-from fastzarr.errors import StoreError
 from fastzarr.ranges import GAP, Range, clip, cut, merge
-from fastzarr.stores.base import CONCURRENCY, Buffer, Closing, check_key, check_prefix, check_writable, is_key
-
-_Result = TypeVar("_Result")
+from fastzarr.stores.base import (
+    CONCURRENCY,
+    Buffer,
+    Closing,
+    check_key,
+    check_prefix,
+    check_writable,
+    copy_into,
+    is_key,
+)
+from fastzarr.stores.failures import NamesKeys
 
 _ABSENT = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 """A directory is no object, and there is none below a file."""
 
 
-class FsspecStore(Closing):
+class FsspecStore(Closing, NamesKeys):
     """Objects below `path` in the file system `fs`, which blocks (not made with `asynchronous=True`).
 
     Whether an object appears whole is up to the file system; that of local files writes in place.
     """
 
+    _absent = _ABSENT
     range_gap = GAP
     concurrency = CONCURRENCY
 
@@ -75,11 +83,7 @@ class FsspecStore(Closing):
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the file in bytes, or None where there is none; fills `out` from its start."""
         data = self.get(key)
-        if data is None:
-            return None
-        size = min(len(data), len(out))
-        out[:size] = memoryview(data)[:size]
-        return len(data)
+        return None if data is None else copy_into(data, out)
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """`length` bytes from `start` on, or None where there is no file."""
@@ -194,19 +198,5 @@ class FsspecStore(Closing):
         size = info["size"]
         return len(self.fs.cat_file(self._prefix + key)) if size is None else int(size)
 
-    def _unless_missing(self, key: str, call: Callable[[], _Result]) -> _Result | None:
-        try:
-            return call()
-        except _ABSENT:
-            return None
-        except Exception as error:
-            self._failed(key, error)
-
-    def _named(self, key: str, call: Callable[[], _Result]) -> _Result:
-        try:
-            return call()
-        except Exception as error:
-            self._failed(key, error)
-
-    def _failed(self, key: str, error: Exception) -> NoReturn:
-        raise StoreError(f"{key!r} in {self}: {type(error).__name__}: {error}") from error
+    def _text(self, error: Exception) -> str:
+        return f"{type(error).__name__}: {error}"

@@ -7,7 +7,15 @@ from collections.abc import Hashable, Iterator, MutableMapping, Sequence
 from typing import Self
 
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, Closing, check_key, check_prefix, check_writable, names_below
+from fastzarr.stores.base import (
+    Buffer,
+    Closing,
+    check_key,
+    check_prefix,
+    check_writable,
+    copy_into,
+    names_below,
+)
 
 
 class MemoryStore(Closing):
@@ -43,11 +51,7 @@ class MemoryStore(Closing):
         """Size of the object in bytes, or None where there is none; fills `out` from its start."""
         check_key(key)
         data = self._objects.get(key)
-        if data is None:
-            return None
-        size = min(len(data), len(out))
-        out[:size] = memoryview(data)[:size]
-        return len(data)
+        return None if data is None else copy_into(data, out)
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """`length` bytes from `start` on, or None where there is no object."""

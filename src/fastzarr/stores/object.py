@@ -6,8 +6,8 @@ import contextlib
 import copy
 import os
 import re
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import Any, NoReturn, Self, TypeVar
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, Self
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import GAP, Range, clip, cut, merge
@@ -18,11 +18,11 @@ from fastzarr.stores.base import (
     check_key,
     check_prefix,
     check_writable,
+    copy_into,
     is_key,
     names_below,
 )
-
-_Result = TypeVar("_Result")
+from fastzarr.stores.failures import NamesKeys
 
 SCHEMES = ("s3", "s3a", "gs", "gcs", "az", "azure", "abfs", "abfss", "adl", "http", "https")
 """Of URLs that obstore opens."""
@@ -46,7 +46,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_note_fork)
 
 
-class ObjectStore(Closing):
+class ObjectStore(Closing, NamesKeys):
     """Objects in `store`, a store of `obstore.store`. Its calls block, without an event loop.
 
     Whether an object appears whole is up to the service; S3, Google Cloud Storage and Azure do it so.
@@ -123,11 +123,7 @@ class ObjectStore(Closing):
     def get_into(self, key: str, out: memoryview) -> int | None:
         """Size of the object in bytes, or None where there is none; fills `out` from its start."""
         data = self.get(key)
-        if data is None:
-            return None
-        size = min(len(data), len(out))
-        out[:size] = memoryview(data)[:size]
-        return len(data)
+        return None if data is None else copy_into(data, out)
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """`length` bytes from `start` on, or None where there is no object."""
@@ -283,22 +279,8 @@ class ObjectStore(Closing):
                 "path, or a group with consolidated metadata"
             )
 
-    def _unless_missing(self, key: str, call: Callable[[], _Result]) -> _Result | None:
-        try:
-            return call()
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            self._failed(key, error)
-
-    def _named(self, key: str, call: Callable[[], _Result]) -> _Result:
-        try:
-            return call()
-        except Exception as error:
-            self._failed(key, error)
-
-    def _failed(self, key: str, error: Exception) -> NoReturn:
-        raise StoreError(f"{key!r} in {self}: {_first_line(error)}") from error
+    def _text(self, error: Exception) -> str:
+        return _first_line(error)
 
 
 def _first_line(error: BaseException) -> str:

@@ -14,7 +14,16 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 from fastzarr.errors import StoreError
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, Closing, check_key, check_prefix, check_writable, is_key, names_below
+from fastzarr.stores.base import (
+    Buffer,
+    Closing,
+    check_key,
+    check_prefix,
+    check_writable,
+    copy_into,
+    is_key,
+    names_below,
+)
 
 if TYPE_CHECKING:
     from zipfile import ZipFile, ZipInfo
@@ -110,9 +119,7 @@ class ZipStore(Closing):
         if entry.compress_type == _STORED and entry.file_size <= len(out):
             self._archive.read_stored_into(entry, out[: entry.file_size])
         else:
-            data = self._archive.read(entry)
-            size = min(len(data), len(out))
-            out[:size] = memoryview(data)[:size]
+            copy_into(self._archive.read(entry), out)
         return entry.file_size
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
