@@ -69,22 +69,23 @@ class AcquireZarr:
         inner = [dimension(axis, space, n, n) for axis, n in enumerate(case.shape[1:], start=1)]
         array = az.ArraySettings(data_type=case.dtype, dimensions=[dimension(0, time, 0, 1), *inner])
         if case.codec != "none":
-            array.compression = _compression(case)
+            array.compression = compression(case.codec, case.level)
         return Writer(az.ZarrStream(az.StreamSettings(store_path=str(path), arrays=[array])))
 
     def open(self, path: Path, case: Case) -> None:
         return None
 
 
-def _compression(case: Case) -> Any:
+def compression(codec: str, level: int) -> Any:
+    """Settings of a codec other than none."""
     import acquire_zarr
 
     az: Any = acquire_zarr
-    if case.codec == "zstd":
-        compressor, codec, shuffle = az.Compressor.ZSTD, az.CompressionCodec.ZSTD, 0
+    if codec == "zstd":
+        compressor, inner, shuffle = az.Compressor.ZSTD, az.CompressionCodec.ZSTD, 0
     else:
-        compressor, codec, shuffle = az.Compressor.BLOSC1, az.CompressionCodec.BLOSC_LZ4, 1
-    return az.CompressionSettings(compressor=compressor, codec=codec, level=case.level, shuffle=shuffle)
+        compressor, inner, shuffle = az.Compressor.BLOSC1, az.CompressionCodec.BLOSC_LZ4, 1
+    return az.CompressionSettings(compressor=compressor, codec=inner, level=level, shuffle=shuffle)
 
 
 BACKEND: Backend = AcquireZarr()

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastzarr.bench.backends.acquire_zarr import DATA_TYPES, compression
 from fastzarr.bench.backends.distributions import missing
 from fastzarr.bench.compat.backends.base import CompatBackend
 from fastzarr.bench.compat.cases import Case
-
-DATA_TYPES = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 
 
 class AcquireZarr:
@@ -58,21 +57,10 @@ class AcquireZarr:
             ],
         )
         if case.codec != "none":
-            array.compression = _compression(case)
+            array.compression = compression(case.codec, case.level)
         stream = az.ZarrStream(az.StreamSettings(store_path=str(path), arrays=[array]))
         stream.append(values)
         stream.close()
-
-
-def _compression(case: Case) -> Any:
-    import acquire_zarr
-
-    az: Any = acquire_zarr
-    if case.codec == "zstd":
-        compressor, codec, shuffle = az.Compressor.ZSTD, az.CompressionCodec.ZSTD, 0
-    else:
-        compressor, codec, shuffle = az.Compressor.BLOSC1, az.CompressionCodec.BLOSC_LZ4, 1
-    return az.CompressionSettings(compressor=compressor, codec=codec, level=case.level, shuffle=shuffle)
 
 
 BACKEND: CompatBackend = AcquireZarr()
