@@ -142,3 +142,18 @@ def values(shape: tuple[int, ...], dtype: Any, seed: int = 0) -> NDArray[Any]:
         parts[: len(special)] = special[: len(parts)]
         flat = parts.view(native)
     return flat.reshape(shape).astype(dtype)
+
+
+def chunk_files(objects: dict[str, bytes]) -> dict[str, bytes]:
+    return {key: data for key, data in objects.items() if not Path(key).name.startswith((".z", "zarr."))}
+
+
+def v3_document(data_type: Any, fill_value: Any) -> dict[str, bytes]:
+    serializer = {"string": "vlen-utf8", "bytes": "vlen-bytes"}.get(
+        data_type if isinstance(data_type, str) else ""
+    )
+    codec = {"name": serializer} if serializer else {"name": "bytes", "configuration": {"endian": "little"}}
+    document = {"zarr_format": 3, "node_type": "array", "shape": [2], "data_type": data_type}
+    document |= {"chunk_grid": {"name": "regular", "configuration": {"chunk_shape": [2]}}}
+    document |= {"chunk_key_encoding": "default", "fill_value": fill_value, "codecs": [codec]}
+    return {"zarr.json": json.dumps(document).encode()}
