@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "ranges": ("errors",),
     "fill": (),
+    "processors": (),
     # 1: values and grids
     "data_types": ("errors",),
     "chunks": ("errors",),
@@ -29,7 +30,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # 3 to 6: from prepared codecs to arrays
     "codec_chain": PARTS,
     "sharding": (*PARTS, "codec_chain"),
-    "chunk_io": (*PARTS, "codec_chain", "sharding"),
+    "chunk_io": (*PARTS, "processors", "codec_chain", "sharding"),
     "hierarchy": (*PARTS, "codec_chain", "sharding", "chunk_io"),
     # 7: built on arrays
     "writer": ARRAYS,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from fastzarr.errors import MetadataError
 from fastzarr.metadata.model import MemoryOrder
@@ -25,6 +26,12 @@ class ArrayConfig:
     """
     validate_checksums: bool = True
     """Whether codecs that only add a checksum (`crc32c`, numcodecs' ones) compare it when reading."""
+    threads: int | None = None
+    """Most threads that one call reads or writes with, the caller's among them; 1 is the caller's alone.
+
+    None: as many as the environment variable `FASTZARR_THREADS` says; without it, one for each processor that
+    the process may use, and for stores over a network at least 16.
+    """
 
 
 ConfigLike = ArrayConfig | Mapping[str, Any] | None
@@ -46,4 +53,13 @@ def parse_config(config: ConfigLike) -> ArrayConfig:
         raise MetadataError("config", [f"got members {unknown}, expected only: {', '.join(known)}"])
     if members.get("order", "C") not in ("C", "F"):
         raise MetadataError("config", [f"order: got {members['order']!r}, expected 'C' or 'F'"])
+    if members.get("threads") is not None:
+        members["threads"] = _parse_threads(members["threads"])
     return ArrayConfig(**members)
+
+
+def _parse_threads(threads: object) -> int:
+    if not isinstance(threads, SupportsIndex) or isinstance(threads, bool) or index(threads) < 1:
+        expected = "a number of threads of 1 or more, or None for one per processor"
+        raise MetadataError("config", [f"threads: got {threads!r}, expected {expected}"])
+    return index(threads)
