@@ -45,6 +45,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "bench.inputs": (PUBLIC, "errors", "bench.errors", "bench.fields"),
     "bench.results": ("bench.errors",),
     "bench.stats": ("bench.errors", "bench.results"),
+    "bench.measurements": ("bench.errors", "bench.results"),
     "bench.host": ("bench.results",),
     "bench.backends": (PUBLIC, "wkw", "bench.errors"),
     "bench.workloads": (PUBLIC, "bench.errors", "bench.backends"),
