@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 from fastzarr.errors import KeyNameError, ReadOnlyError
 from fastzarr.ranges import Range
@@ -64,6 +64,26 @@ class SnapshotStore(ReadableStore, Protocol):
 
         Stores that can't keep it raise `StoreError` then.
         """
+
+
+class PlainFiles(NamedTuple):
+    """A directory in which each object is the file that its key names."""
+
+    root: str
+    """Absolute path of the directory."""
+    inside: str
+    """The same with links resolved and `/` at its end: how the real path of all that may be touched begins."""
+    unfinished: str
+    """What names of unfinished files say of this process: `.NAME.UNFINISHED….partial`."""
+    writable: bool
+    """Whether a file that is written beside its place and renamed is all that `set` does."""
+
+
+class FileStore(ReadableStore, Protocol):
+    """A store of plain files, which others may read and write many at a time, as the store does."""
+
+    def plain_files(self) -> PlainFiles:
+        """Where they are."""
 
 
 class RangeReader(Protocol):

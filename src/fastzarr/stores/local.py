@@ -16,7 +16,15 @@ from typing import Literal, Self, get_args
 
 from fastzarr.errors import KeyNameError
 from fastzarr.ranges import Range, clip
-from fastzarr.stores.base import Buffer, Closing, RangeReader, check_key, check_prefix, check_writable
+from fastzarr.stores.base import (
+    Buffer,
+    Closing,
+    PlainFiles,
+    RangeReader,
+    check_key,
+    check_prefix,
+    check_writable,
+)
 from fastzarr.stores.memory import MemoryStore
 
 Durability = Literal["none", "files", "full"]
@@ -70,6 +78,11 @@ class LocalStore(Closing):
     def identity(self) -> Hashable:
         """Equal for stores in the same directory."""
         return self._inside
+
+    def plain_files(self) -> PlainFiles:
+        """Where the files are, for those that read and write many of them at once."""
+        writable = not self.read_only and self.durability == "none"
+        return PlainFiles(self.root, self._inside, f"{os.getpid():x}-{_RUN}", writable)
 
     def with_read_only(self) -> Self:
         """The same objects, read only."""
