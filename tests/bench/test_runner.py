@@ -1,6 +1,7 @@
 """The runner, with backends that take as long as they are told on a clock of their own."""
 
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -284,7 +285,7 @@ def test_an_interrupt_passes_while_a_library_writes_on(
 
     backend = fake("a", on_write=interrupt)
     with monkeypatch.context() as patch:
-        patch.setattr(runner.shutil, "rmtree", not_empty)
+        patch.setattr(shutil, "rmtree", not_empty)
         with pytest.raises(KeyboardInterrupt):
             execute(backend)
 

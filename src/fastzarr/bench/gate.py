@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.backends.base import Backend, Case, Described, Layout
+from fastzarr.bench.backends.regions.base import RegionBackend
 
 METADATA = {"zarr.json", ".zarray", ".zattrs", ".zgroup", ".zmetadata"}
 """Names of files that are no chunks."""
@@ -37,11 +38,38 @@ def differences(backend: Backend, case: Case, path: Path) -> list[str]:
             writer.write(step, fill if step == FILL_STEP else data)
     if backend.kind == "baseline":
         return []
+    return _stored_otherwise(path, small)
+
+
+def region_differences(backend: RegionBackend, layout: Layout, path: Path) -> list[str]:
+    """As `differences`, of three chunks or shards in a row, of at most 8 elements along each axis."""
+    chunks = tuple(min(n, 8) for n in layout.chunks)
+    shards = tuple(2 * n for n in chunks) if layout.shards else None
+    objects = shards or chunks
+    small = replace(layout, shape=(3 * objects[0], *objects[1:]), chunks=chunks, shards=shards)
+    if backend.kind == "baseline":
+        return []
+    fill = layout.dtype.type(layout.fill_value)
+    data = np.full(small.shape, fill != 1, small.dtype)
+    data[objects[0] : 2 * objects[0]] = fill
+    array = backend.create(path, small)
+    array.write(small.whole, data)
+    array.flush()
+    return _stored_otherwise(path, small)
+
+
+def _stored_otherwise(path: Path, asked: Described) -> list[str]:
     documents = list(_array_documents(path))
     if len(documents) != 1:
         return [f"{len(documents)} array metadata documents instead of one"]
     root, document = documents[0]
-    return [*_other_layout(document, small), *_other_codecs(document, small), *_other_keys(root, small)]
+    if asked.shards is not None:
+        return [
+            *_other_shards(document, asked),
+            *_other_codecs(_inner(document), asked),
+            *_other_keys(root, asked),
+        ]
+    return [*_other_layout(document, asked), *_other_codecs(document, asked), *_other_keys(root, asked)]
 
 
 def _array_documents(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
@@ -51,18 +79,51 @@ def _array_documents(path: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
             yield file.parent, document
 
 
-def _other_layout(document: dict[str, Any], case: Case) -> Iterator[str]:
+def _other_layout(document: dict[str, Any], case: Described) -> Iterator[str]:
     if document["zarr_format"] == 3:
         chunks = document["chunk_grid"]["configuration"]["chunk_shape"]
         dtype = np.dtype(document["data_type"])
     else:
         chunks, dtype = document["chunks"], np.dtype(document["dtype"])
     found = {"Zarr format": document["zarr_format"], "chunk shape": tuple(chunks), "data type": dtype}
-    asked = {"Zarr format": case.zarr_format, "chunk shape": case.chunks, "data type": case.dtype}
+    asked = {"Zarr format": case.zarr_format, "chunk shape": case.objects, "data type": case.dtype}
     return (f"{key} {found[key]} instead of {asked[key]}" for key in asked if found[key] != asked[key])
 
 
-def _other_codecs(document: dict[str, Any], case: Case) -> Iterator[str]:
+def _other_shards(document: dict[str, Any], asked: Described) -> Iterator[str]:
+    grid = document["chunk_grid"]["configuration"]["chunk_shape"]
+    names = [codec["name"] for codec in document["codecs"]]
+    if names != ["sharding_indexed"]:
+        yield f"codecs {' + '.join(names)} instead of sharding_indexed"
+        return
+    sharding = document["codecs"][0]["configuration"]
+    index = [codec["name"] for codec in sharding["index_codecs"]]
+    found = {
+        "shard shape": tuple(grid),
+        "chunk shape": tuple(sharding["chunk_shape"]),
+        "data type": np.dtype(document["data_type"]),
+        "index location": sharding.get("index_location", "end"),
+        "index codecs": index,
+    }
+    expected = {
+        "shard shape": asked.shards,
+        "chunk shape": asked.chunks,
+        "data type": asked.dtype,
+        "index location": "end",
+        "index codecs": ["bytes", "crc32c"],
+    }
+    for key, value in expected.items():
+        if found[key] != value:
+            yield f"{key} {found[key]} instead of {value}"
+
+
+def _inner(document: dict[str, Any]) -> dict[str, Any]:
+    """The document with the codecs of inner chunks for those of shards."""
+    first = document["codecs"][0]
+    return document | {"codecs": first.get("configuration", {}).get("codecs", [])}
+
+
+def _other_codecs(document: dict[str, Any], case: Described) -> Iterator[str]:
     found, asked = _codecs(document), _asked_codecs(case)
     if [name for name, _ in found] != [name for name, _ in asked]:
         yield f"codecs {_names(found)} instead of {_names(asked)}"
@@ -73,9 +134,9 @@ def _other_codecs(document: dict[str, Any], case: Case) -> Iterator[str]:
                 yield f"{name} {key} {has.get(key)} instead of {value}"
 
 
-def _other_keys(root: Path, case: Case) -> Iterator[str]:
+def _other_keys(root: Path, case: Described) -> Iterator[str]:
     found = {str(f.relative_to(root)) for f in root.rglob("*") if f.is_file() and f.name not in METADATA}
-    asked = {_chunk_key(step, case) for step in range(case.shape[0])}
+    asked = {_chunk_key(step, case) for step in range(3)}
     fill_key = _chunk_key(FILL_STEP, case)
     if found == asked:
         yield "stores chunks that equal the fill value"
@@ -83,7 +144,7 @@ def _other_keys(root: Path, case: Case) -> Iterator[str]:
         yield f"chunk keys {', '.join(sorted(found))} instead of {', '.join(sorted(asked - {fill_key}))}"
 
 
-def _chunk_key(step: int, case: Case) -> str:
+def _chunk_key(step: int, case: Described) -> str:
     indices = [str(step), *["0"] * (len(case.shape) - 1)]
     return "/".join(["c", *indices]) if case.zarr_format == 3 else ".".join(indices)
 
@@ -109,7 +170,7 @@ def _with_defaults(name: str, configuration: dict[str, Any]) -> dict[str, Any]:
     return configuration
 
 
-def _asked_codecs(case: Case) -> list[Codec]:
+def _asked_codecs(case: Described) -> list[Codec]:
     level = case.level
     if case.codec == "none":
         return []

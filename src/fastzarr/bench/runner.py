@@ -5,15 +5,11 @@ once as a warm-up, where what they stored and read is verified, and then once pe
 backends is random within each repeat, so that a slow spell of the machine falls on all of them alike.
 """
 
-import atexit
 import gc
 import itertools
 import random
-import shutil
-import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,10 +19,10 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from fastzarr.bench import gate, host, verify
+from fastzarr.bench import gate, host, outcomes, scratch, verify
 from fastzarr.bench.backends.base import Backend, Case
 from fastzarr.bench.cases import Job
-from fastzarr.bench.results import SCHEMA_VERSION, Bundle, Row, Sample, Status
+from fastzarr.bench.results import SCHEMA_VERSION, Bundle, Row, Sample
 from fastzarr.bench.workloads import sequential
 from fastzarr.bench.workloads.sequential import Clock
 
@@ -117,12 +113,8 @@ class _Run:
 
     def run(self) -> Bundle:
         try:
-            with tempfile.TemporaryDirectory(
-                prefix="fastzarr-bench-", dir=self._plan.directory, ignore_cleanup_errors=True
-            ) as scratch:
-                # Once more at exit: a library that was interrupted may write on in a thread until then.
-                atexit.register(shutil.rmtree, scratch, ignore_errors=True)
-                self._scratch = Path(scratch)
+            with scratch.directory(self._plan.directory) as made:
+                self._scratch = made
                 for _, jobs in itertools.groupby(self._plan.jobs, key=lambda job: id(job.source)):
                     self._run_jobs(tuple(jobs))
             self._bundle = replace(self._bundle, complete=True)
@@ -165,7 +157,7 @@ class _Run:
                         sample = self._sample(backend, case, steps, out, repeat, position)
                         row = replace(row, samples=(*row.samples, sample))
                 except BaseException as error:
-                    row = _failed(row, error)
+                    row = outcomes.failed(row, error)
                 rows[backend.name] = row
                 self._put(earlier, rows)
         self._tell(1, name)
@@ -197,21 +189,21 @@ class _Run:
                 return replace(row, status="skipped", reason=missing)
             reasons = self._pass_gate(backend, case)
         except BaseException as error:
-            return _failed(row, error)
-        return _unequal(row, reasons) if reasons else row
+            return outcomes.failed(row, error)
+        return outcomes.unequal(row, reasons) if reasons else row
 
     def _pass_gate(self, backend: Backend, case: Case) -> list[str]:
         layout = (case.codec, case.level, case.zarr_format, case.dtype, len(case.shape))
         kind = (backend.name, *layout, repr(case.fill_value))
         if kind not in self._gate_results:
-            with self._place(backend) as path:
+            with scratch.place(self._scratch / backend.name) as path:
                 found = gate.differences(backend, case, path)
             own_sync = self._plan.own_sync.get(backend.name)
             self._gate_results[kind] = [*found, own_sync] if own_sync else found
         return self._gate_results[kind]
 
     def _warm_up(self, row: Row, backend: Backend, case: Case, steps: NDArray[Any], out: NDArray[Any]) -> Row:
-        with self._place(backend) as path:
+        with scratch.place(self._scratch / backend.name) as path:
             self._peak.restart()
             sequential.run(backend, case, path, steps, out, *self._clocks)
             peak = self._peak.above_start()
@@ -227,7 +219,7 @@ class _Run:
             peak_memory_bytes=peak,
         )
         if verified_by is None:
-            return _unequal(row, ["no other library is installed that could read it back"])
+            return outcomes.unequal(row, ["no other library is installed that could read it back"])
         return row
 
     def _sample(
@@ -240,46 +232,9 @@ class _Run:
         position: int,
     ) -> Sample:
         load = psutil.getloadavg()[0]
-        with self._place(backend) as path:
+        with scratch.place(self._scratch / backend.name) as path:
             phases = sequential.run(backend, case, path, steps, out, *self._clocks)
         return Sample(repeat=repeat, position=position, load_average=load, **asdict(phases))
 
-    @contextmanager
-    def _place(self, backend: Backend) -> Iterator[Path]:
-        """Where `backend` stores one array; it is removed, and the file system waited for, so that the next
-        run does not pay for it. After an error, what a thread still writes stays until the end of the run.
-        """
-        path = self._scratch / backend.name
-        try:
-            yield path
-        except BaseException:
-            _remove(path, ignore_errors=True)
-            raise
-        _remove(path)
-        sequential.sync(path)
-
     def _tell(self, share: float, case: str, turn: str = "") -> None:
         self._progress(Progress(cases_done=self._cases_done, share=share, case=case, turn=turn))
-
-
-def _failed(row: Row, error: BaseException) -> Row:
-    """The row of a backend that raised; what ends the program passes.
-
-    Not `except Exception`: panics of extension modules written in Rust derive from BaseException only.
-    """
-    if isinstance(error, KeyboardInterrupt | SystemExit):
-        raise error
-    return replace(row, status="failed", ranked=False, reason=f"{type(error).__name__}: {error}")
-
-
-def _unequal(row: Row, reasons: Sequence[str]) -> Row:
-    status: Status = "unequal"
-    reason = "; ".join(filter(None, [row.reason, *reasons]))
-    return replace(row, status=status, ranked=False, reason=reason)
-
-
-def _remove(path: Path, *, ignore_errors: bool = False) -> None:
-    if path.is_file():
-        path.unlink()
-    elif path.exists():
-        shutil.rmtree(path, ignore_errors)

@@ -8,13 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.comparison import WrongBytesError, differing, poison
 from fastzarr.bench.gate import METADATA
-
-POISON = 0xA5
-
-
-class WrongBytesError(Exception):
-    """A step read back differs from the step written."""
 
 
 class UnreadableError(Exception):
@@ -93,25 +88,15 @@ def _step_of(key: Path) -> str:
     return key.parts[1] if key.parts[0] == "c" else key.name.partition(".")[0]
 
 
-def _equal(found: NDArray[np.uint8], expected: NDArray[np.uint8]) -> bool:
-    """Whether all bytes are the same; as long integers, for a temporary of an eighth."""
-    whole = found.size // 8 * 8
-    return np.array_equal(found[:whole].view(np.uint64), expected[:whole].view(np.uint64)) and np.array_equal(
-        found[whole:], expected[whole:]
-    )
-
-
 def _compare(name: str, reader: Any, steps: NDArray[Any], out: NDArray[Any]) -> None:
-    found = out.reshape(-1).view(np.uint8)
     try:
         for number, step in enumerate(steps):
-            found[...] = POISON
+            poison(out)
             reader.read(number, out)
-            expected = step.reshape(-1).view(np.uint8)
-            if not _equal(found, expected):
-                wrong = np.count_nonzero(found != expected)
+            wrong = differing(out, step)
+            if wrong:
                 raise WrongBytesError(
-                    f"{name} reads {wrong} of {found.size} bytes of step {number} otherwise"
+                    f"{name} reads {wrong} of {out.nbytes} bytes of step {number} otherwise"
                 )
     finally:
         reader.close()

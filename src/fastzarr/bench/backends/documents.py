@@ -3,15 +3,15 @@
 import math
 from typing import Any
 
-from fastzarr.bench.backends.base import Case
+from fastzarr.bench.backends.base import Described
 
 
-def array_document(case: Case) -> dict[str, Any]:
+def array_document(case: Described) -> dict[str, Any]:
     """What `.zarray` (Zarr v2) or `zarr.json` (v3) holds."""
     return _v2(case) if case.zarr_format == 2 else _v3(case)
 
 
-def _v2(case: Case) -> dict[str, Any]:
+def _v2(case: Described) -> dict[str, Any]:
     return {
         "zarr_format": 2,
         "shape": list(case.shape),
@@ -25,24 +25,35 @@ def _v2(case: Case) -> dict[str, Any]:
     }
 
 
-def _v3(case: Case) -> dict[str, Any]:
+def _v3(case: Described) -> dict[str, Any]:
     return {
         "zarr_format": 3,
         "node_type": "array",
         "shape": list(case.shape),
         "data_type": case.dtype.name,
-        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(case.chunks)}},
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(case.objects)}},
         "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
         "fill_value": _fill_value(case),
-        "codecs": [
-            {"name": "bytes", "configuration": {"endian": "little"}},
-            *_bytes_to_bytes(case),
-        ],
+        "codecs": _codecs(case),
         "attributes": {},
     }
 
 
-def _compressor(case: Case) -> dict[str, Any] | None:
+def _codecs(case: Described) -> list[dict[str, Any]]:
+    little_endian = {"name": "bytes", "configuration": {"endian": "little"}}
+    codecs = [little_endian, *_bytes_to_bytes(case)]
+    if case.shards is None:
+        return codecs
+    configuration = {
+        "chunk_shape": list(case.chunks),
+        "codecs": codecs,
+        "index_codecs": [little_endian, {"name": "crc32c"}],
+        "index_location": "end",
+    }
+    return [{"name": "sharding_indexed", "configuration": configuration}]
+
+
+def _compressor(case: Described) -> dict[str, Any] | None:
     blosc = {"id": "blosc", "cname": "lz4", "clevel": case.level, "shuffle": 1, "blocksize": 0}
     return {
         "none": None,
@@ -52,7 +63,7 @@ def _compressor(case: Case) -> dict[str, Any] | None:
     }[case.codec]
 
 
-def _bytes_to_bytes(case: Case) -> list[dict[str, Any]]:
+def _bytes_to_bytes(case: Described) -> list[dict[str, Any]]:
     blosc = {
         "cname": "lz4",
         "clevel": case.level,
@@ -68,7 +79,7 @@ def _bytes_to_bytes(case: Case) -> list[dict[str, Any]]:
     }[case.codec]
 
 
-def _fill_value(case: Case) -> Any:
+def _fill_value(case: Described) -> Any:
     value = case.fill_value
     if case.dtype.kind == "b":
         return bool(value)

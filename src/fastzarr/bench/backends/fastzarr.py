@@ -7,10 +7,10 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 import fastzarr
-from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.backends.base import Backend, Case, Described
 
 
-def compressors(case: Case) -> Any:
+def compressors(case: Described) -> Any:
     """The `compressors` argument of `create_array`."""
     if case.codec == "none":
         return None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.backends.base import Backend, Case, Described
 from fastzarr.bench.backends.distributions import missing
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class ZarrPython:
                 chunks=case.chunks,
                 dtype=case.dtype,
                 zarr_format=case.zarr_format,
-                compressors=_compressors(case),
+                compressors=compressors(case),
                 fill_value=case.dtype.type(case.fill_value),
             )
         return Steps(array)
@@ -84,7 +84,8 @@ class ZarrPython:
             return Steps(zarr.open_array(path, mode="r", zarr_format=case.zarr_format))
 
 
-def _compressors(case: Case) -> Any:
+def compressors(case: Described) -> Any:
+    """The `compressors` argument of `create_array`."""
     import numcodecs
     from zarr.codecs import BloscCodec, GzipCodec, ZstdCodec
 

@@ -53,7 +53,7 @@ def run(
 
     Whoever calls has touched the pages of both arrays.
     """
-    with _no_garbage_collection():
+    with no_garbage_collection():
         begin = clock()
         writer = backend.create(path, case)
         created, created_cpu = clock(), cpu_clock()
@@ -64,7 +64,7 @@ def run(
         sync(path)
         synced = clock()
     del writer
-    with _no_garbage_collection():
+    with no_garbage_collection():
         reopen = clock()
         reader = backend.open(path, case)
         opened, opened_cpu = clock(), cpu_clock()
@@ -104,7 +104,7 @@ def _fsync(path: str | Path) -> None:
 
 
 @contextmanager
-def _no_garbage_collection() -> Iterator[None]:
+def no_garbage_collection() -> Iterator[None]:
     """Collect now, and not inside."""
     gc.collect()
     gc.disable()

@@ -1,0 +1,1 @@
+"""The contenders of the workloads over layouts, one file each behind one Protocol."""
