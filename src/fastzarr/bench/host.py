@@ -54,6 +54,14 @@ def free_space(directory: Path) -> int:
     return psutil.disk_usage(str(directory)).free
 
 
+def free_inodes(directory: Path) -> int | None:
+    """Files that can still be made under `directory`; None where the file system sets no limit."""
+    if not hasattr(os, "statvfs"):
+        return None
+    found = os.statvfs(directory)
+    return found.f_favail if found.f_files else None
+
+
 def packages() -> dict[str, str]:
     """Every installed distribution and its version."""
     found = {d.name: d.version for d in importlib.metadata.distributions()}

@@ -30,13 +30,14 @@ def place(path: Path) -> Iterator[Path]:
     try:
         yield path
     except BaseException:
-        _remove(path, ignore_errors=True)
+        remove(path, ignore_errors=True)
         raise
-    _remove(path)
+    remove(path)
     sequential.sync(path)
 
 
-def _remove(path: Path, *, ignore_errors: bool = False) -> None:
+def remove(path: Path, *, ignore_errors: bool = False) -> None:
+    """Remove a file, or a directory with all below it, if there is one."""
     if path.is_file():
         path.unlink()
     elif path.exists():

@@ -1,13 +1,14 @@
 """What was stored and read, compared with the source by bytes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.backends.base import Backend, Case
+from fastzarr.bench.backends.base import Backend, Case, Layout
+from fastzarr.bench.backends.regions.base import RegionBackend
 from fastzarr.bench.comparison import WrongBytesError, differing, poison
 from fastzarr.bench.gate import METADATA
 
@@ -55,6 +56,22 @@ def other_reading(
     if refusals:
         raise UnreadableError("; ".join(refusals))
     return None
+
+
+def read_back_by(
+    readers: Sequence[RegionBackend],
+) -> Callable[[Path, Layout, RegionBackend, NDArray[Any]], str | None]:
+    """What reads back with the first of `readers` that shares no package with the writer and can."""
+
+    def read_back(path: Path, layout: Layout, writer: RegionBackend, out: NDArray[Any]) -> str | None:
+        for reader in readers:
+            can = reader.unavailable() is None and reader.unsupported(layout, "read") is None
+            if can and not set(reader.packages) & set(writer.packages):
+                reader.open(path, layout).read(layout.whole, out)
+                return reader.name
+        return None
+
+    return read_back
 
 
 def stored(path: Path) -> tuple[int, int]:
