@@ -18,6 +18,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "errors": (),
     "ranges": ("errors",),
     "fill": (),
+    "_kernel": (),
     "processors": (),
     "result_memory": (),
     # 1: values and grids
@@ -31,7 +32,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # 3 to 6: from prepared codecs to arrays
     "codec_chain": PARTS,
     "sharding": (*PARTS, "codec_chain"),
-    "chunk_io": (*PARTS, "processors", "codec_chain", "sharding"),
+    "chunk_io": (*PARTS, "_kernel", "processors", "codec_chain", "sharding"),
     "hierarchy": (*PARTS, "result_memory", "codec_chain", "sharding", "chunk_io"),
     # 7: built on arrays
     "writer": ARRAYS,
@@ -101,7 +102,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "bench.runner",
     ),
     "bench.compat": (PUBLIC, "bench.errors", "bench.results", "bench.host", "bench.backends"),
-    "bench.report": ("bench.errors", "bench.results", "bench.stats", "bench.compat"),
+    "bench.report": (
+        "bench.errors",
+        "bench.results",
+        "bench.measurements",
+        "bench.stats",
+        "bench.compat",
+    ),
     "serve": (PUBLIC, "wkw"),
     # 9: commands
     "cli": (PUBLIC, "wkw", "bench", "serve"),

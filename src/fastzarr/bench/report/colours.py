@@ -28,6 +28,7 @@ BACKENDS = {
     "raw": Mark(light="#767d85", dark="#9aa3ac", marker="v"),
     "raw-chunks": Mark(light="#3f464d", dark="#d5dade", marker="s"),
     "mmap": Mark(light="#9aa1a8", dark="#747e88", marker="^"),
+    "libzstd": Mark(light="#4d5b52", dark="#b9c7be", marker="1"),
     "fastzarr": Mark(light="#d1480d", dark="#ff7f45", marker="o"),
     "zarr": Mark(light="#0f6fb5", dark="#4ea6e6", marker="D"),
     "zarr-fused": Mark(light="#5aa9dd", dark="#9bd0f5", marker="d"),

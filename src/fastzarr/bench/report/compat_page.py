@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from fastzarr.bench.compat import results
 from fastzarr.bench.compat.tally import overview
+from fastzarr.bench.report import templating
 from fastzarr.bench.report.compat_table import SUBJECT
 from fastzarr.bench.results import write_whole
 
@@ -16,16 +15,11 @@ def render_matrix(results_json: Path, out_dir: Path) -> list[Path]:
     Raises BenchmarkError where `results_json` is not a matrix of this schema version.
     """
     matrix = results.load(results_json)
-    environment = Environment(
-        loader=PackageLoader("fastzarr.bench.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     page = out_dir / f"{results_json.stem}.html"
-    html = environment.get_template("compat.html").render(
-        matrix=matrix, view=overview(matrix), subject=SUBJECT, reasons=_reasons(matrix), on_dark={}
+    html = (
+        templating.environment()
+        .get_template("compat.html")
+        .render(matrix=matrix, view=overview(matrix), subject=SUBJECT, reasons=_reasons(matrix), on_dark={})
     )
     write_whole(page, html)
     return [page]

@@ -1,15 +1,14 @@
 """The report as files: PNG plots, and one HTML page that needs nothing beside itself."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from fastzarr.bench import stats
-from fastzarr.bench.report import colours, plots, summary
+from fastzarr.bench.report import colours, plots, summary, templating
 from fastzarr.bench.results import Bundle, Row, load, write_whole
 
 LIBRARIES_USED = ("numpy", "numcodecs", "zstandard", "zlib-ng", "isal")
@@ -61,13 +60,7 @@ def render(results_json: Path, out_dir: Path) -> list[Path]:
 
 
 def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
-    environment = Environment(
-        loader=PackageLoader("fastzarr.bench.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = templating.environment()
     environment.filters.update(
         size=summary.size_text,
         throughput=summary.throughput_text,
@@ -89,7 +82,7 @@ def _html(bundle: Bundle, drawn: Sequence[plots.Plot]) -> str:
         measures=summary.MEANING,
         phases=PHASES,
         medians=_medians,
-        versions=_versions(bundle),
+        versions=versions(bundle.packages, (row.backend for row in bundle.rows)),
         subject=summary.SUBJECT,
         ceiling=stats.CEILING,
         most_on_one_core=stats.ONE_CORE,
@@ -111,7 +104,7 @@ def _medians(row: Row) -> dict[str, float | None]:
     return {phase: None if None in times else median(times) for phase, times in by_phase.items()}
 
 
-def _versions(bundle: Bundle) -> dict[str, str]:
+def versions(packages: Mapping[str, str], backends: Iterable[str]) -> dict[str, str]:
     """The versions that bear on the numbers, in alphabetical order."""
-    wanted = {*LIBRARIES_USED, *(row.backend for row in bundle.rows)}
-    return {name: version for name, version in sorted(bundle.packages.items()) if name in wanted}
+    wanted = {*LIBRARIES_USED, *backends}
+    return {name: version for name, version in sorted(packages.items()) if name in wanted}

@@ -50,9 +50,9 @@ def throughput(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measu
     ax.set_xscale("log")
     ax.set_yscale("log")
     ax.margins(y=0.1)
-    _size_ticks(ax, [block.case.total_bytes for block in ordered])
-    _speed_ticks(ax)
-    _label_ends(ax, ends)
+    size_ticks(ax, [block.case.total_bytes for block in ordered])
+    speed_ticks(ax)
+    label_ends(ax, ends)
 
 
 def ceiling(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) -> None:
@@ -121,11 +121,11 @@ def lead(ax: "Axes", blocks: Sequence[summary.Block], measure: stats.Measure) ->
     low, high = ax.get_ylim()
     ax.set_ylim(min(low, 0.9), max(high, 1.1))
     ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}×")
-    _size_ticks(ax, [block.case.total_bytes for block in blocks])
-    _label_ends(ax, ends)
+    size_ticks(ax, [block.case.total_bytes for block in blocks])
+    label_ends(ax, ends)
 
 
-def _size_ticks(ax: "Axes", sizes: Iterable[int]) -> None:
+def size_ticks(ax: "Axes", sizes: Iterable[int]) -> None:
     """Ticks at the sizes measured, but not closer than their labels are wide."""
     kept: list[int] = []
     for size in sorted(set(sizes)):
@@ -135,7 +135,8 @@ def _size_ticks(ax: "Axes", sizes: Iterable[int]) -> None:
     ax.set_xticks([], minor=True)
 
 
-def _speed_ticks(ax: "Axes") -> None:
+def speed_ticks(ax: "Axes") -> None:
+    """Ticks of a logarithmic y axis at 1, 2 and 5, or at powers of ten where it is long."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     low, high = ax.get_ylim()
@@ -144,7 +145,7 @@ def _speed_ticks(ax: "Axes") -> None:
     ax.yaxis.set_minor_formatter(NullFormatter())
 
 
-def _label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> None:
+def label_ends(ax: "Axes", ends: Iterable[tuple[float, float, str, str]]) -> None:
     """Name each line, given as last x, last y, text and colour, beside its end; labels do not overlap."""
     to_axes = ax.transData + ax.transAxes.inverted()
     places = sorted((*to_axes.transform((x, y))[::-1], text, colour) for x, y, text, colour in ends)

@@ -53,7 +53,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True)
 class Plot:
-    """Panels that belong together, three to a row: write, steps, read."""
+    """Panels that belong together."""
 
     name: str
     """Stem of the file."""
@@ -81,7 +81,7 @@ def plots(bundle: Bundle) -> list[Plot]:
 def save_png(plot: Plot, path: Path) -> None:
     """Write all panels of `plot` into one PNG."""
     width, height = PANEL_INCHES
-    columns = min(COLUMNS, len(plot.panels))
+    columns = 2 if len(plot.panels) == 4 else min(COLUMNS, len(plot.panels))
     rows = math.ceil(len(plot.panels) / columns)
     _render(plot.panels, (columns * width, rows * height + 0.4), columns, plot.title, "", path)
 
@@ -113,7 +113,9 @@ def _render(
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
         figure = Figure(figsize=inches, layout="constrained", dpi=DPI)
         axes = figure.subplots(math.ceil(len(shown) / columns), columns, squeeze=False)
-        for ax, panel in zip(axes.flat, shown, strict=True):
+        for ax in axes.flat[len(shown) :]:
+            ax.set_axis_off()
+        for ax, panel in zip(axes.flat, shown, strict=False):
             panel.draw(ax)
             ax.set_title(panel.title)
         if title:
