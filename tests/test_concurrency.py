@@ -283,8 +283,10 @@ def test_forgetting_one_array_keeps_the_other(tmp_path: Path) -> None:
 def test_one_lock_for_a_chunk_however_its_array_was_opened(tmp_path: Path) -> None:
     fastzarr.create_array(tmp_path, name="a/b", shape=3, dtype="i4")
     whole, below = fastzarr.LocalStore(tmp_path), fastzarr.LocalStore(tmp_path / "a")
-    assert chunk_io.lock(whole, "a/b/c/0") is chunk_io.lock(below, "b/c/0")
-    assert chunk_io.lock(whole, "a/b/c/0") is chunk_io.lock(fastzarr.LocalStore(tmp_path / "a" / "b"), "c/0")
+    here = fastzarr.LocalStore(tmp_path / "a" / "b")
+    lock = chunk_io.ChunkLocks(whole, "a/b").of((2,))
+    assert lock is chunk_io.ChunkLocks(below, "b").of((2,))
+    assert lock is chunk_io.ChunkLocks(here, "").of((2,))
     assert chunk_io.document_lock(whole, "a/b") is chunk_io.document_lock(below, "b")
     assert chunk_io.document_lock(whole, "a/b") is chunk_io.document_lock(
         fastzarr.LocalStore(tmp_path / "a" / "b"), ""

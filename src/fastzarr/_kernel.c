@@ -689,13 +689,12 @@ static int write_file(const Transfer *t, Scratch *s, Directory *directory, Part 
 
 static const uint64_t ABSENT = UINT64_MAX;
 
-/* Offset and size of an inner chunk in the index, which has an entry for each of the array's chunks. */
+/* Offset and size of an inner chunk in the index. */
 static uint64_t *entry_of(const Transfer *t, const Part *part)
 {
     Py_ssize_t at = 0;
     for (int d = 0; d < t->ndim; d++) {
-        const Axis *axis = &t->axes[d];
-        at = at * ((axis->size + axis->chunk - 1) / axis->chunk) + part->coords[d];
+        at = at * t->index.shape[d] + part->coords[d];
     }
     return (uint64_t *)t->index.buf + 2 * at;
 }
@@ -984,15 +983,16 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
         }
     } else {
         PyObject *index;
-        Py_ssize_t limit, entries = 1;
+        Py_ssize_t limit;
         if (!PyArg_ParseTuple(shard, "iOn", &t->file, &index, &limit)) goto failed;
         if (PyObject_GetBuffer(index, &t->index, PyBUF_C_CONTIGUOUS)) goto failed;
         t->has_index = 1;
         t->limit = (size_t)limit;
-        for (int d = 0; d < t->ndim; d++)
-            entries *= (t->axes[d].size + t->axes[d].chunk - 1) / t->axes[d].chunk;
-        if (t->index.len != entries * 16) {
-            PyErr_Format(PyExc_ValueError, "index: got %zd bytes, expected %zd", t->index.len, entries * 16);
+        int fits = t->index.ndim == t->ndim + 1 && t->index.itemsize == 8 && t->index.shape[t->ndim] == 2;
+        for (int d = 0; fits && d < t->ndim; d++)
+            fits = t->index.shape[d] >= (t->axes[d].size + t->axes[d].chunk - 1) / t->axes[d].chunk;
+        if (!fits) {
+            PyErr_SetString(PyExc_ValueError, "index: expected uint64 in the shape of the shard's chunks, and 2");
             goto failed;
         }
     }

@@ -64,6 +64,20 @@ class PreparedChain:
         self.fixed_size = self.direct and not self.bytes_codecs
         """Whether every chunk has `nbytes` bytes stored, which are its elements."""
 
+    def strides(self, chunk_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """Strides in bytes of a chunk in stored order, of a direct chain."""
+        ndim = len(chunk_shape)
+        # The strides of dimensions of one element tell where each of them goes.
+        view = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (1,) * ndim, range(ndim))
+        for codec in self.array_codecs:
+            view = codec.encode_array(view)
+        strides = [0] * ndim
+        step = self.stored_dtype.itemsize
+        for dimension in reversed(view.strides):
+            strides[dimension] = step
+            step *= chunk_shape[dimension]
+        return tuple(strides)
+
     @property
     def codecs(self) -> tuple[Codec, ...]:
         """All codecs of the chain, resolved."""

@@ -36,7 +36,7 @@ from fastzarr.errors import ChunkError, CodecError, MetadataError
 from fastzarr.fill import FillPattern
 from fastzarr.stores.base import RangeReader, copy_into
 
-_ABSENT = np.uint64(2**64 - 1)
+ABSENT = np.uint64(2**64 - 1)
 """Offset and size of an inner chunk that is not there."""
 _ENTRY_BYTES = 16
 _MOST_BYTES = 2**63 - 1
@@ -189,7 +189,7 @@ class ShardLayout:
         """Number of inner chunks along each dimension."""
         if len(self.counts) > _MOST_DIMENSIONS:
             codec.check("chunk_shape", False, f"at most {_MOST_DIMENSIONS} dimensions")
-        index_spec = replace(spec, shape=(*self.counts, 2), dtype=np.dtype(np.uint64), fill_value=_ABSENT)
+        index_spec = replace(spec, shape=(*self.counts, 2), dtype=np.dtype(np.uint64), fill_value=ABSENT)
         self.index = PreparedChain(codec.index_codecs, index_spec)
         """Chain of the index."""
         self.index_at_end = codec.index_location == "end"
@@ -218,8 +218,8 @@ class ShardLayout:
         index = np.empty((*self.counts, 2), np.uint64)
         self.index.decode_into(data, index)
         offsets, sizes = index.reshape(-1, 2).T
-        stored = offsets != _ABSENT
-        if (stored != (sizes != _ABSENT)).any():
+        stored = offsets != ABSENT
+        if (stored != (sizes != ABSENT)).any():
             raise CodecError("the shard index has an offset without a size, or a size without an offset")
         if (sizes[stored] >= 2**63).any() or (offsets[stored] >= 2**63).any():
             raise CodecError("the shard index tells of offsets or sizes that no shard has")
@@ -240,7 +240,7 @@ class ShardLayout:
         head = view[-self.index_size :] if self.index_at_end else view[: self.index_size]
         index = self.decode_index(head)
         objects: dict[str, Buffer] = {}
-        for coords in zip(*np.nonzero(index[..., 0] != _ABSENT), strict=True):
+        for coords in zip(*np.nonzero(index[..., 0] != ABSENT), strict=True):
             offset, size = index[coords].tolist()
             if offset + size > len(content):
                 raise CodecError(
@@ -273,7 +273,7 @@ def _index_size(codecs: tuple[Codec, ...], spec: ChunkSpec) -> int:
 
 def _measured_size(codecs: tuple[Codec, ...], spec: ChunkSpec) -> int:
     chain = PreparedChain(codecs, spec)
-    size = len(chain.encode(np.full(spec.shape, _ABSENT)))
+    size = len(chain.encode(np.full(spec.shape, ABSENT)))
     varied = np.arange(math.prod(spec.shape), dtype=np.uint64).reshape(spec.shape)
     if len(chain.encode(varied)) != size:
         raise _not_fixed(codecs)
@@ -302,19 +302,19 @@ class ShardReader:
         self._key = key
         self.range_gap = store.range_gap
         self._index = index
-        ends = index.sum(axis=-1)[index[..., 0] != _ABSENT]
+        ends = index.sum(axis=-1)[index[..., 0] != ABSENT]
         self._end = int(ends.max()) if ends.size and layout.index_at_end else None
         self._groups: dict[str, _Group] = {}
 
-    @classmethod
-    def open(cls, layout: ShardLayout, store: RangeReader, key: str) -> Self | None:
-        """The shard under `key` with its index, or None where there is none; raises `ChunkError`."""
+    @staticmethod
+    def read_index(layout: ShardLayout, store: RangeReader, key: str) -> NDArray[np.uint64] | None:
+        """The index of the shard under `key`, or None where there is none; raises `ChunkError`."""
         size = layout.index_size
         data = store.get_range(key, -size if layout.index_at_end else 0, size)
         if data is None:
             return None
         try:
-            return cls(layout, store, key, layout.decode_index(data))
+            return layout.decode_index(data)
         except CodecError as error:
             raise ChunkError(key, str(error)) from error
 
@@ -349,7 +349,7 @@ class ShardReader:
 
     def _entry(self, key: str) -> tuple[int, int] | None:
         offset, size = self._index[tuple(map(int, key.split("/"))) if key else ()].tolist()
-        return None if offset == _ABSENT else (offset, size)
+        return None if offset == ABSENT else (offset, size)
 
     def _bytes(self, key: str, offset: int, size: int) -> Buffer:
         group = self._groups.get(key)
@@ -419,7 +419,7 @@ class ShardWriter:
     def encode(self) -> Buffer:
         """The shard: inner chunks in C order and the index."""
         layout = self._layout
-        index = np.full((*layout.counts, 2), _ABSENT)
+        index = np.full((*layout.counts, 2), ABSENT)
         at = 0 if layout.index_at_end else layout.index_size
         parts: list[Buffer] = []
         for coords in np.ndindex(*layout.counts):

@@ -104,6 +104,8 @@ class CodecBase:
     """
 
     name: ClassVar[str]
+    native: ClassVar[Any] = None
+    """What codes without Python's lock (`fastzarr.codecs.native`), or None."""
     _libraries: ClassVar[tuple[str, ...]] = ()
     """Modules that encoding and decoding import."""
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from fastzarr.codecs import native
 from fastzarr.codecs.base import Buffer, ChunkSpec, CodecBase, Kind, is_integer
 from fastzarr.errors import CodecError
 
@@ -84,6 +85,15 @@ class BloscCodec(CodecBase):
 
         built = blosc.list_compressors()
         self.check("cname", self.cname in built, f"what Blosc was built with here: {', '.join(built)}")
+
+    @property
+    def native(self) -> native.NativeCodec | None:
+        """What codes without Python's lock and without threads of its own, or None; of a resolved codec."""
+        functions = native.addresses("numcodecs.blosc", ("blosc_decompress_ctx", "blosc_compress_ctx"))
+        shuffle = _SHUFFLES[self.shuffle or "noshuffle"]
+        if functions is None:
+            return None
+        return ("blosc", functions, self.clevel, shuffle, self.typesize, self.blocksize, self.cname)
 
     def encode(self, data: Buffer) -> Buffer:
         """One Blosc chunk."""

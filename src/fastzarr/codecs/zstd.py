@@ -15,9 +15,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from fastzarr.codecs import native
 from fastzarr.codecs.base import Buffer, CodecBase, Kind, is_integer
 from fastzarr.errors import CodecError
 
+_FUNCTIONS = (
+    "ZSTD_createDCtx",
+    "ZSTD_freeDCtx",
+    "ZSTD_decompressDCtx",
+    "ZSTD_getFrameContentSize",
+    "ZSTD_findFrameCompressedSize",
+    "ZSTD_isError",
+    "ZSTD_createCCtx",
+    "ZSTD_freeCCtx",
+    "ZSTD_CCtx_setParameter",
+    "ZSTD_compress2",
+)
 _LARGE = 1 << 20
 """Bytes from which numcodecs compresses faster."""
 _HEADER_BYTES = 18
@@ -63,6 +76,12 @@ class ZstdCodec(CodecBase):
     def __post_init__(self) -> None:
         self.check("level", is_integer(self.level, -131072, 22), "an integer from -131072 to 22")
         self.check("checksum", isinstance(self.checksum, bool), "true or false")
+
+    @property
+    def native(self) -> native.NativeCodec | None:
+        """What codes without Python's lock, or None."""
+        functions = native.addresses("numcodecs.zstd", _FUNCTIONS)
+        return None if functions is None else ("zstd", functions, self.level, int(self.checksum))
 
     def encode(self, data: Buffer) -> Buffer:
         """One frame with its content size."""

@@ -65,6 +65,7 @@ class Array(Node[ArrayMetadata], Selectable):
             self._grid,
             self._prepare,
             store=store,
+            path=path,
             key_template=template,
             chain=self._chain,
             dtype=metadata.dtype,
@@ -72,6 +73,7 @@ class Array(Node[ArrayMetadata], Selectable):
             # v2's null says nothing of what is missing, so nothing is left out for it.
             write_empty_chunks=config.write_empty_chunks or metadata.fill_value is None,
             read_missing_chunks=config.read_missing_chunks,
+            threads=config.threads,
         )
 
     def __reduce__(self) -> tuple[object, ...]:

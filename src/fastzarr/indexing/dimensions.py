@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr.chunks.axis import Axis
-from fastzarr.indexing.plan import Index, Share
+from fastzarr.indexing.plan import Bounds, Index, Share
 
 _FIRST = slice(0, 1)
 
@@ -16,7 +16,7 @@ _FIRST = slice(0, 1)
 class Sliced:
     """`length` elements along one dimension, from `start` in steps of `step`, and the chunks they meet."""
 
-    __slots__ = ("_axis", "_start", "_step", "_stop", "count", "first", "length")
+    __slots__ = ("_axis", "_start", "_step", "_stop", "bounds", "count", "first", "length")
     views = True
 
     def __init__(self, start: int, stop: int, step: int, length: int, axis: Axis) -> None:
@@ -25,6 +25,8 @@ class Sliced:
         self._step = step
         self._axis = axis
         self.length = length
+        self.bounds: Bounds | None = None
+        """None where no chunk is met, where chunks between may be left out, or where they differ in size."""
         if not length:
             self.count = 0
             return
@@ -32,6 +34,8 @@ class Sliced:
         chunk = axis.chunk
         if chunk:
             self.count = last // chunk - start // chunk + 1
+            if step <= chunk:
+                self.bounds = (start, stop, step, length)
         else:
             self.count = axis.coord(last) - axis.coord(start) + 1
         self.first = self._share(0)
@@ -46,6 +50,12 @@ class Sliced:
             if done >= self.length:
                 return
             share = self._share(done)
+
+    def __getitem__(self, number: int) -> Share:
+        """The share of one of the chunks by its number, where there are `bounds`."""
+        chunk = self._axis.chunk
+        before = (self._start // chunk + number) * chunk - self._start
+        return self._share(max(0, -(-before // self._step)))
 
     def _share(self, done: int) -> Share:
         """The share of the chunk in which the element number `done` lies."""
@@ -73,16 +83,18 @@ class Sliced:
 class Indexed:
     """One element along one dimension, and the chunk it lies in: a `Sliced` of length 1, made faster."""
 
-    __slots__ = ("first",)
+    __slots__ = ("bounds", "first")
     length = 1
     count = 1
     views = True
 
     def __init__(self, index: int, axis: Axis) -> None:
         chunk = axis.chunk
+        self.bounds: Bounds | None = None
         if chunk:
             coord = index // chunk
             begin = coord * chunk
+            self.bounds = (index, index + 1, 1, 1)
         else:
             coord = axis.coord(index)
             begin, chunk = axis.place(coord)
@@ -99,9 +111,14 @@ class Indexed:
     def __iter__(self) -> Iterator[Share]:
         yield self.first
 
+    def __getitem__(self, number: int) -> Share:
+        return self.first
+
 
 class Listed:
     """Elements along one dimension in any order and number, and the chunks they meet."""
+
+    bounds = None
 
     __slots__ = ("_axis", "_bounds", "_indices", "_order", "_shares", "count", "length", "views")
 

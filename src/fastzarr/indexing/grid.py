@@ -31,8 +31,9 @@ class Grid:
         self._steps = 0
         if shape and shape[0] and chunks[0] == 1:
             step = self._new_plan(0)
-            if step.only is not None:
+            if step.only is not None and step.bounds is not None:
                 self._steps = shape[0]
+                self._step_bounds = step.bounds[1:]
                 self._step_layout = step.layout
                 self._step_only = step.only
 
@@ -49,7 +50,9 @@ class Grid:
         # Time series go chunk by chunk along the first dimension, where plans differ in one coordinate only.
         if type(selection) is int and 0 <= selection < self._steps:
             (_, *coords), chunk, out, complete, padded = self._step_only
-            return Plan(self._step_layout, 1, Projection((selection, *coords), chunk, out, complete, padded))
+            only = Projection((selection, *coords), chunk, out, complete, padded)
+            bounds = ((selection, selection + 1, 1, 1), *self._step_bounds)
+            return Plan(self._step_layout, 1, only, bounds=bounds)
         return self._new_plan(selection)
 
     def plan_basic(self, selection: object) -> Plan:
@@ -195,11 +198,13 @@ def _plan(
         tuple(expand) or ALL,
     )
     count = math.prod([dimension.count for dimension in dimensions])
+    bounds = tuple([bound for dimension in dimensions if (bound := dimension.bounds) is not None])
+    box = bounds if len(bounds) == len(dimensions) else None
     if count == 1:
         join = joined_orthogonal if listed else joined
-        return Plan(layout, 1, join([dimension.first for dimension in dimensions]))
+        return Plan(layout, 1, join([dimension.first for dimension in dimensions]), bounds=box)
     views = not listed or all(dimension.views for dimension in dimensions)
-    return Plan(layout, count, None, Product(dimensions, listed), views)
+    return Plan(layout, count, None, Product(dimensions, listed), views, box)
 
 
 def _bounds(item: slice, number: int, size: int) -> tuple[int, int, int]:

@@ -16,6 +16,9 @@ Index = Any
 Share = tuple[int, Index, Index, bool, bool]
 """One chunk's share of a selection along one dimension: the fields of `Projection`."""
 
+Bounds = tuple[int, int, int, int]
+"""Start, stop, step of 1 or more, and number of the elements selected along one dimension."""
+
 
 class Projection(NamedTuple):
     """One chunk's share of a selection."""
@@ -49,7 +52,7 @@ class Layout(NamedTuple):
 class Plan:
     """How a selection of an array falls on its chunks."""
 
-    __slots__ = ("_shares", "count", "layout", "only", "views")
+    __slots__ = ("_shares", "bounds", "count", "layout", "only", "views")
 
     def __init__(
         self,
@@ -58,6 +61,7 @@ class Plan:
         only: Projection | None,
         shares: Iterable[Projection] = (),
         views: bool = True,
+        bounds: tuple[Bounds, ...] | None = None,
     ) -> None:
         self.layout = layout
         """Shape of the selection."""
@@ -67,11 +71,17 @@ class Plan:
         """The share of the only chunk: all of the selection. None where there are none or several."""
         self.views = views
         """Whether `array[projection.out]` is a view of the array for every projection; else it is a copy."""
+        self.bounds = bounds
+        """The selection along each dimension, if it meets all chunks of a box in a regular grid; else None."""
         self._shares = shares
 
     def __iter__(self) -> Iterator[Projection]:
         """Each chunk's share, in C order of the chunk coordinates; made as it is asked for."""
         return iter(self._shares if self.only is None else (self.only,))
+
+    def __getitem__(self, number: int) -> Projection:
+        """The share of one chunk by its number, of a plan with `bounds`."""
+        return self._shares[number] if self.only is None else self.only  # type: ignore[index]
 
 
 class Product:
@@ -79,13 +89,20 @@ class Product:
 
     __slots__ = ("_dimensions", "_orthogonal")
 
-    def __init__(self, dimensions: Sequence[Iterable[Share]], orthogonal: bool = False) -> None:
+    def __init__(self, dimensions: Sequence[Any], orthogonal: bool = False) -> None:
         self._dimensions = dimensions
         self._orthogonal = orthogonal
 
     def __iter__(self) -> Iterator[Projection]:
         join = joined_orthogonal if self._orthogonal else joined
         return map(join, _product(self._dimensions))
+
+    def __getitem__(self, number: int) -> Projection:
+        shares = []
+        for dimension in reversed(self._dimensions):
+            number, place = divmod(number, dimension.count)
+            shares.append(dimension[place])
+        return joined(shares[::-1])
 
 
 def joined(shares: Sequence[Share]) -> Projection:

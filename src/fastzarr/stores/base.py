@@ -72,7 +72,7 @@ class PlainFiles(NamedTuple):
     root: str
     """Absolute path of the directory."""
     inside: str
-    """The same with links resolved and `/` at its end: how the real path of all that may be touched begins."""
+    """The same with links resolved and `/` at its end: how real paths of what may be touched begin."""
     unfinished: str
     """What names of unfinished files say of this process: `.NAME.UNFINISHED….partial`."""
     writable: bool
@@ -87,7 +87,11 @@ class FileStore(ReadableStore, Protocol):
 
 
 class RangeReader(Protocol):
-    """Reads ranges of objects."""
+    """Reads ranges of objects.
+
+    One that a snapshot gave may have a `version`, which no other content of the key has, or None; and, where
+    it is an open file, `fileno()` and its `size`.
+    """
 
     range_gap: int
     """As of a store."""

@@ -11,6 +11,7 @@ import io
 import itertools
 import os
 import stat
+import time
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Literal, Self, get_args
 
@@ -33,6 +34,8 @@ _PARTIAL = ".partial"
 _RUN = os.urandom(4).hex()
 _serial = itertools.count()
 _KNOWN_DIRECTORIES = 4096
+_GRAIN = 2_000_000_000
+"""Nanoseconds for which two contents of a file may have the same times."""
 _ATTEMPTS = 100
 """Of a call that others disturb."""
 _OPEN_READ = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC
@@ -171,7 +174,7 @@ class LocalStore(Closing):
             if stat.S_ISDIR(status.st_mode):
                 return contextlib.nullcontext(_NOTHING)
             [snapshot] = map(_Snapshot, map(files.pop, (0,)))  # in one step, as opening is
-            snapshot.path, snapshot.size = path, status.st_size
+            snapshot.path, snapshot.size, snapshot.version = path, status.st_size, _version(status)
             return snapshot
         except _ABSENT:
             return contextlib.nullcontext(_NOTHING)
@@ -387,6 +390,8 @@ class _Snapshot(io.FileIO):
     range_gap = LocalStore.range_gap
     path: str
     size: int
+    version: Hashable
+    """Differs from that of any other content that the path has had; None where that can't be told."""
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
         """As of the store."""
@@ -414,6 +419,17 @@ def _open(path: str, flags: int, files: list[int]) -> int:
     """Open a file and put its descriptor into `files`, in one step that no interrupt can come between."""
     files.extend(map(os.open, (path,), (flags,), (0o666,)))
     return files[0]
+
+
+def _version(status: os.stat_result) -> Hashable:
+    """What tells a file from what will take its place or be written into it: not while its times are young.
+
+    File systems have times of up to two seconds' grain.
+    """
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    if time.time_ns() - changed < _GRAIN:
+        return None
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def _fill(file: int, out: memoryview) -> int:

@@ -1,0 +1,322 @@
+"""The chunks of one array, read and written by plan.
+
+A single chunk is handled on the caller's thread; more than one by the caller and the pool together. Runs of
+chunks go through the compiled kernel where there is one and it can do them; all others, and those it leaves,
+one by one.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr import sharding
+from fastzarr.chunk_io import crew
+from fastzarr.chunk_io.kernel import Kernel, plain_files
+from fastzarr.chunk_io.locks import ChunkLocks, NoLocks
+from fastzarr.chunk_io.shards import Shards
+from fastzarr.chunks.axis import Axis
+from fastzarr.codec_chain import PreparedChain
+from fastzarr.errors import ChunkError, ChunkNotFoundError, CodecError
+from fastzarr.fill import FillPattern
+from fastzarr.indexing import Grid, Plan, Projection
+from fastzarr.stores.base import Buffer, Store
+from fastzarr.stores.memory import MemoryStore
+
+
+class ChunkIO:
+    """Reads and writes the chunks of one array."""
+
+    def __init__(
+        self,
+        *,
+        store: Store,
+        key_template: str,
+        chain: PreparedChain,
+        axes: tuple[Axis, ...],
+        chunks: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fill_value: Any,
+        write_empty_chunks: bool,
+        locks: ChunkLocks | NoLocks,
+        read_missing_chunks: bool = True,
+        threads: int | None = None,
+    ) -> None:
+        self._store = store
+        self._concurrency = store.concurrency
+        self._threads = threads
+        self._axes = axes
+        self._key_template = key_template
+        self._chain = chain
+        self._chunks = chunks
+        self._dtype = dtype
+        self._locks = locks
+        self._field: str | None = None
+        self._fill = fill_value
+        self._read_missing = read_missing_chunks
+        self._elided = None if write_empty_chunks else FillPattern(fill_value, dtype)
+        self._kernel = Kernel.of(chain, chunks, dtype, fill_value, elide=not write_empty_chunks)
+        layout = sharding.layout_of(chain)
+        self._shards = None
+        if layout is not None:
+            inner = ChunkIO(
+                store=MemoryStore(),
+                key_template=layout.template,
+                chain=layout.inner,
+                axes=Grid(layout.spec.shape, layout.chunk_shape).axes,
+                chunks=layout.chunk_shape,
+                dtype=dtype,
+                fill_value=layout.spec.fill_value,
+                write_empty_chunks=write_empty_chunks,
+                locks=NoLocks(),
+                threads=threads,
+            )
+            self._shards = Shards(layout, inner, inner._kernel)
+
+    def of_field(self, name: str) -> ChunkIO:
+        """The same for writing one field of a structured data type; the other fields are kept."""
+        other = copy.copy(self)
+        other._field = name
+        return other
+
+    def inside(self, shard: Any, grid: Grid, outer: ChunkIO) -> ChunkIO:
+        """The same for the inner chunks of one shard of `outer`, which is a store of them."""
+        other = copy.copy(self)
+        other._store = shard
+        other._axes = grid.axes
+        other._field = outer._field
+        other._concurrency = outer._concurrency
+        return other
+
+    def read(self, plan: Plan, out: NDArray[Any]) -> None:
+        """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
+        only = plan.only
+        if only is not None and (self._shards is not None or (only.complete and not only.padded)):
+            self._read_chunk(only, out)
+            return
+        if self._read_by_kernel(plan, out):
+            return
+        if only is not None:
+            self._read_chunk(only, out)
+        else:
+            act = self._read_part if plan.views else self._read_scattered
+            crew.run(lambda projection: act(projection, out), plan, self.threads(plan.count))
+
+    def write(self, plan: Plan, value: NDArray[Any]) -> None:
+        """Write `value`, of the shape of the plan's layout and any numeric dtype; raises `ChunkError`."""
+        if plan.only is not None:
+            self._write_chunk(plan.only, value)
+        elif not self._write_by_kernel(plan, value):
+            crew.run(lambda projection: self._write_part(projection, value), plan, self.threads(plan.count))
+
+    def rewrite(self, plan: Plan) -> None:
+        """Read and write again the plan's chunks, each under its lock, so that padding has the fill value."""
+        for projection in plan:
+            with self._locks.of(projection.coords):
+                part = np.empty(plan.layout.shape, self._dtype)[projection.out]
+                self._read_chunk(projection, part)
+                self._write_chunk(projection, part)
+
+    def threads(self, count: int) -> int:
+        """Threads that work on `count` chunks."""
+        return min(crew.threads_for(self._threads, self._concurrency), count)
+
+    def read_left(self, plan: Plan, numbers: Sequence[int], out: NDArray[Any]) -> None:
+        """Read chunks of a plan that the kernel has left."""
+        for number in numbers:
+            self._read_part(plan[number], out)
+
+    def _read_by_kernel(self, plan: Plan, out: NDArray[Any]) -> bool:
+        """Read through the kernel, if there is one for such chunks, and tell whether that was so."""
+        kernel = self._kernel
+        files = None if kernel is None or plan.bounds is None else plain_files(self._store)
+        if kernel is None or plan.bounds is None or files is None:
+            return False
+        transfer = kernel.files(
+            out,
+            plan.bounds,
+            self._axes,
+            files,
+            self._key_template,
+            reading=True,
+            fill_missing=self._read_missing,
+        )
+        threads = kernel.threads(plan.count, self.threads(plan.count))
+        crew.run(
+            lambda batch: self.read_left(plan, transfer.read(*batch), out),
+            kernel.batches(plan.count, threads),
+            threads,
+        )
+        return True
+
+    def _write_by_kernel(self, plan: Plan, value: NDArray[Any]) -> bool:
+        """Write through the kernel, if there is one for such chunks, and tell whether that was so."""
+        kernel, bounds = self._kernel, plan.bounds
+        if kernel is None or bounds is None or self._field is not None or value.dtype != self._dtype:
+            return False
+        files = plain_files(self._store)
+        if files is None or not files.writable:
+            return False
+        transfer = kernel.files(
+            value, bounds, self._axes, files, self._key_template, reading=False, fill_missing=False
+        )
+        first, last = plan[0].coords, plan[plan.count - 1].coords
+
+        def write(batch: tuple[int, int]) -> None:
+            with self._locks.held(first, last, *batch):
+                left = transfer.write(*batch)
+            for number in left:
+                self._write_part(plan[number], value)
+
+        threads = kernel.threads(plan.count, self.threads(plan.count))
+        crew.run(write, kernel.batches(plan.count, threads), threads)
+        return True
+
+    def _read_part(self, projection: Projection, out: NDArray[Any]) -> None:
+        self._read_chunk(projection, out[projection.out])
+
+    def _read_scattered(self, projection: Projection, out: NDArray[Any]) -> None:
+        part = out[projection.out]
+        self._read_chunk(projection, part)
+        out[projection.out] = part
+
+    def _write_part(self, projection: Projection, value: NDArray[Any]) -> None:
+        self._write_chunk(projection, value[projection.out])
+
+    def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
+        coords, selected, _, complete, padded = projection
+        key = self._key_template % coords
+        if self._shards is not None:
+            found = self._shards.read(self, self._store, key, self._extent(coords), projection, target)
+        elif complete and not padded:
+            found = self._fetch_into(key, target)
+        else:
+            chunk = self._fetch(key)
+            found = chunk is not None
+            if chunk is not None:
+                target[...] = chunk[selected]
+        if not found:
+            self._read_missing_chunk(key, target)
+
+    def _read_missing_chunk(self, key: str, target: NDArray[Any]) -> None:
+        if not self._read_missing:
+            raise ChunkNotFoundError(
+                key, "is not stored; config read_missing_chunks=True reads it as the fill value"
+            )
+        target[...] = self._fill
+
+    def _fetch(self, key: str) -> NDArray[Any] | None:
+        """The whole chunk in memory of its own, or None where it is missing."""
+        if self._chain.fixed_size:
+            chunk = np.empty(self._chunks, self._dtype)
+            return chunk if self._fetch_into(key, chunk) else None
+        data = self._store.get(key)
+        if data is None:
+            return None
+        chunk = np.empty(self._chunks, self._dtype)
+        self._decode_into(key, data, chunk)
+        return chunk
+
+    def _fetch_into(self, key: str, chunk: NDArray[Any]) -> bool:
+        """Fill a whole `chunk` and tell whether it was there."""
+        chain = self._chain
+        if chain.fixed_size:
+            memory = chain.memory(chunk)
+            if memory is not None:
+                size = self._store.get_into(key, memory)
+                if size is None:
+                    return False
+                if size != chain.nbytes:
+                    raise ChunkError(key, f"got {size} bytes, expected {chain.nbytes}")
+                if chain.swapped:
+                    chain.swap(chunk)
+                return True
+        data = self._store.get(key)
+        if data is None:
+            return False
+        self._decode_into(key, data, chunk)
+        return True
+
+    def _decode_into(self, key: str, data: Buffer, chunk: NDArray[Any]) -> None:
+        try:
+            self._chain.decode_into(data, chunk)
+        except CodecError as error:
+            raise ChunkError(key, str(error)) from error
+
+    def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
+        if self._field is not None:
+            projection = projection._replace(complete=False)
+        coords, selected, _, complete, padded = projection
+        key = self._key_template % coords
+        with self._locks.of(coords):
+            if self._shards is not None:
+                self._shards.write(self, self._store, key, self._extent(coords), projection, value)
+                return
+            if complete and not padded:
+                chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
+            else:
+                old = None if complete else self._fetch(key)
+                chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
+                (chunk if self._field is None else chunk[self._field])[selected] = value
+            self._put(key, chunk)
+
+    def _extent(self, coords: tuple[int, ...]) -> tuple[int, ...]:
+        """How much of a chunk lies in the array."""
+        places = zip(coords, self._chunks, self._axes, strict=True)
+        return tuple([min(size, axis.size - axis.place(coord)[0]) for coord, size, axis in places])
+
+    def _put(self, key: str, chunk: NDArray[Any]) -> None:
+        if self._elided is not None and self._elided.covers(chunk):
+            self._store.erase(key)
+        else:
+            data: Buffer = self._chain.encode(chunk)
+            self._store.set(key, data)
+
+
+class RectilinearIO(ChunkIO):
+    """Reads and writes chunks of different shapes: those of each shape by a `ChunkIO` of its own."""
+
+    def __init__(self, *, prepare: Callable[[tuple[int, ...]], PreparedChain], **arguments: Any) -> None:
+        super().__init__(**arguments)
+        self._prepare = prepare
+        self._arguments = arguments
+        self._by_shape: dict[tuple[int, ...], ChunkIO] = {}
+
+    def _read_chunk(self, projection: Projection, target: NDArray[Any]) -> None:
+        self._of(projection)._read_chunk(projection, target)
+
+    def _write_chunk(self, projection: Projection, value: NDArray[Any]) -> None:
+        self._of(projection)._write_chunk(projection, value)
+
+    def _of(self, projection: Projection) -> ChunkIO:
+        places = zip(self._axes, projection.coords, strict=True)
+        shape = tuple([axis.place(coord)[1] for axis, coord in places])
+        io = self._by_shape.get(shape)
+        if io is None:
+            arguments = self._arguments | {"chunks": shape, "chain": self._prepare(shape)}
+            io = self._by_shape[shape] = ChunkIO(**arguments)
+        return io if self._field is None else io.of_field(self._field)
+
+
+def of_grid(
+    grid: Grid,
+    prepare: Callable[[tuple[int, ...]], PreparedChain],
+    *,
+    store: Store,
+    path: str,
+    **arguments: Any,
+) -> ChunkIO:
+    """What reads and writes the chunks of `grid`, of the array at `path`.
+
+    `prepare` gives the chain for chunks of a shape; `arguments` are those of `ChunkIO`, with the chain for
+    the largest chunks.
+    """
+    chunks = tuple(axis.largest for axis in grid.axes)
+    arguments |= {"store": store, "axes": grid.axes, "chunks": chunks, "locks": ChunkLocks(store, path)}
+    if all(axis.chunk for axis in grid.axes):
+        return ChunkIO(**arguments)
+    return RectilinearIO(prepare=prepare, **arguments)

@@ -1,0 +1,153 @@
+"""Many chunks in one call of the compiled kernel, which works without Python's lock.
+
+It does what is usual: plain files of a local directory, inner chunks of a shard in an open file; chunks of
+one shape as they are in memory, or coded by one codec that tells of C functions. What it finds to be
+otherwise, it leaves to Python. The package works without it, and with `FASTZARR_KERNEL=0` in the environment.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.chunks.axis import Axis
+from fastzarr.codec_chain import PreparedChain
+from fastzarr.indexing.plan import Bounds
+from fastzarr.stores.base import PlainFiles, Store
+
+try:
+    from fastzarr._kernel import Transfer
+except ImportError:  # there was no compiler
+    TRANSFER = None
+else:
+    TRANSFER = Transfer if os.environ.get("FASTZARR_KERNEL") != "0" else None
+
+_MOST_DIMENSIONS = 32
+_BATCH_BYTES = 1 << 20
+"""Of chunks that are moved in one call: a fraction of a millisecond, for which an interrupt waits."""
+_BATCH_CHUNKS = 64
+_SHARES = 4
+"""Batches for each thread at least, where there are as many chunks, so that all end almost together."""
+_WORTH_THREADS = 1 << 18
+"""Bytes from which a second thread is worth waking, each chunk counted as `_CHUNK_BYTES` more."""
+_CHUNK_BYTES = 1 << 15
+
+
+class Kernel:
+    """Makes the transfers of all selections of one array, or of the inner chunks of its shards."""
+
+    def __init__(
+        self, chain: PreparedChain, chunks: tuple[int, ...], dtype: np.dtype[Any], fill: Any, *, elide: bool
+    ) -> None:
+        self.nbytes = chain.nbytes
+        self.plain = not chain.bytes_codecs
+        self._codec = getattr(chain.bytes_codecs[0], "native", None) if chain.bytes_codecs else None
+        self._chunks = chunks
+        self._strides = chain.strides(chunks)
+        self._dtype = dtype
+        self._elements = np.dtype(f"V{dtype.itemsize}")
+        element = np.empty(1, dtype)
+        element[0] = fill
+        self._fill = element.tobytes()
+        self._elide = elide
+        self._format = f"{7 * len(chunks)}q"
+
+    @classmethod
+    def of(
+        cls, chain: PreparedChain, chunks: tuple[int, ...], dtype: np.dtype[Any], fill: Any, *, elide: bool
+    ) -> Self | None:
+        """The kernel for such chunks, or None where there is none or it can't do them."""
+        coded = chain.bytes_codecs
+        if (
+            TRANSFER is None
+            or not chain.direct
+            or chain.swapped
+            or dtype.hasobject
+            or dtype.kind == "T"
+            or not dtype.itemsize
+            or not 0 < len(chunks) <= _MOST_DIMENSIONS
+            or len(coded) > 1
+            or (coded and getattr(coded[0], "native", None) is None)
+        ):
+            return None
+        return cls(chain, chunks, dtype, fill, elide=elide)
+
+    def files(
+        self,
+        array: NDArray[Any],
+        bounds: Sequence[Bounds],
+        axes: Sequence[Axis],
+        files: PlainFiles,
+        template: str,
+        *,
+        reading: bool,
+        fill_missing: bool,
+    ) -> Transfer:
+        """Between `array` and files whose keys `template` makes of the coordinates."""
+        place = tuple(map(os.fsencode, (files.root, files.inside, template, files.unfinished)))
+        return self._transfer(array, bounds, [axis.size for axis in axes], reading, fill_missing, place, None)
+
+    def shard(
+        self,
+        array: NDArray[Any],
+        bounds: Sequence[Bounds],
+        extent: Sequence[int],
+        file: int,
+        index: NDArray[np.uint64],
+        limit: int,
+        *,
+        reading: bool,
+    ) -> Transfer:
+        """Between `array` and inner chunks in an open file, which end at byte `limit` or before.
+
+        `extent` is how much of the shard lies in the array.
+        """
+        return self._transfer(array, bounds, extent, reading, True, None, (file, index, limit))
+
+    def _transfer(
+        self,
+        array: NDArray[Any],
+        bounds: Sequence[Bounds],
+        sizes: Sequence[int],
+        reading: bool,
+        fill_missing: bool,
+        files: tuple[bytes, ...] | None,
+        shard: tuple[int, NDArray[np.uint64], int] | None,
+    ) -> Transfer:
+        assert TRANSFER is not None
+        numbers: list[int] = []
+        for bound, chunk, size, stride in zip(bounds, self._chunks, sizes, self._strides, strict=True):
+            numbers += (*bound, chunk, size, stride)
+        return TRANSFER(
+            array.view(self._elements),
+            reading,
+            struct.pack(self._format, *numbers),
+            self._fill,
+            self._elide,
+            fill_missing,
+            self._codec,
+            files,
+            shard,
+        )
+
+    def threads(self, count: int, threads: int) -> int:
+        """Threads that are worth it for so many chunks, `threads` at most."""
+        work = count * (self.nbytes + _CHUNK_BYTES)
+        return max(1, min(threads, count, work // _WORTH_THREADS + 1))
+
+    def batches(self, count: int, threads: int) -> Iterator[tuple[int, int]]:
+        """The numbers of `count` chunks, first and last + 1 of each batch."""
+        least = -(-count // (_SHARES * threads))
+        size = max(1, min(_BATCH_CHUNKS, _BATCH_BYTES // self.nbytes, least))
+        return ((begin, min(begin + size, count)) for begin in range(0, count, size))
+
+
+def plain_files(store: Store) -> PlainFiles | None:
+    """The files of a store that keeps plain files, else None."""
+    files = getattr(store, "plain_files", None)
+    return None if files is None else files()

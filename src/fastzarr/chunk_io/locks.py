@@ -1,0 +1,97 @@
+"""Locks of this process, so that writers of parts of the same chunk don't lose each other's data.
+
+Chunks and documents share a fixed number of locks. Whoever takes several locks of chunks takes them in one
+order, and no other meanwhile.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import os
+import threading
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from fastzarr.stores.base import Store
+
+_CHUNK_LOCKS = 1024
+"""Enough that threads which write several chunks each seldom wait for a lock they share by chance."""
+_DOCUMENT_LOCKS = 64
+_STRIDE = 40503
+"""Sets the chunks of a row apart from those of the next one; odd, so that all locks are used."""
+
+_chunks = [threading.RLock() for _ in range(_CHUNK_LOCKS)]
+_documents = [threading.RLock() for _ in range(_DOCUMENT_LOCKS)]
+
+
+class ChunkLocks:
+    """The locks of the chunks of one array; equal for the same place, also in a store that begins there."""
+
+    def __init__(self, store: Store, path: str) -> None:
+        self._salt = _place(store, path) % _CHUNK_LOCKS
+
+    def of(self, coords: Sequence[int]) -> threading.RLock:
+        """The lock of a chunk; others may share it."""
+        return _chunks[self._number(coords)]
+
+    @contextlib.contextmanager
+    def held(self, first: Sequence[int], last: Sequence[int], begin: int, end: int) -> Iterator[None]:
+        """Hold the locks of some chunks of the box from `first` to `last`, by their numbers in C order."""
+        places = np.arange(begin, end)
+        number = np.zeros(end - begin, np.int64)
+        coords = []
+        for low, high in zip(reversed(first), reversed(last), strict=True):
+            places, along = np.divmod(places, high - low + 1)
+            coords.append(along + low)
+        for along in reversed(coords):
+            number = number * _STRIDE + along
+        locks = [_chunks[place] for place in np.unique((number + self._salt) % _CHUNK_LOCKS).tolist()]
+        held: list[bool] = []
+        try:
+            # One step for an interrupt: what is taken is in the list.
+            held.extend(map(operator.methodcaller("acquire"), locks))
+            yield
+        finally:
+            for lock in locks[: len(held)]:
+                lock.release()
+
+    def _number(self, coords: Sequence[int]) -> int:
+        number = 0
+        for coord in coords:
+            number = number * _STRIDE + coord
+        return (self._salt + number) % _CHUNK_LOCKS
+
+
+class NoLocks:
+    """For chunks that only one thread writes, as whoever writes a shard has its lock."""
+
+    def of(self, coords: Sequence[int]) -> contextlib.AbstractContextManager[object]:
+        """A lock that is always free."""
+        return contextlib.nullcontext()
+
+    def held(
+        self, first: Sequence[int], last: Sequence[int], begin: int, end: int
+    ) -> contextlib.AbstractContextManager[object]:
+        """Several of them."""
+        return contextlib.nullcontext()
+
+
+def document_lock(store: Store, path: str) -> threading.RLock:
+    """The lock of this process for the document of a node; whoever holds it may write chunks."""
+    return _documents[_place(store, path) % _DOCUMENT_LOCKS]
+
+
+def _place(store: Store, path: str) -> int:
+    return hash(f"{store.identity}{path}".rstrip("/"))
+
+
+def _forget_locks() -> None:
+    """In a forked child, locks may be held by threads that are gone."""
+    _chunks[:] = [threading.RLock() for _ in range(_CHUNK_LOCKS)]
+    _documents[:] = [threading.RLock() for _ in range(_DOCUMENT_LOCKS)]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_locks)

@@ -1,0 +1,194 @@
+"""The shards of one array: their inner chunks read and written, by the kernel or one by one."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.chunk_io import crew
+from fastzarr.chunk_io.kernel import Kernel
+from fastzarr.errors import ChunkError, CodecError
+from fastzarr.indexing import Grid, Plan, Projection
+from fastzarr.indexing.plan import Bounds
+from fastzarr.sharding import ShardLayout, ShardReader, ShardWriter
+from fastzarr.stores.base import RangeReader, Store
+
+_KEPT_BYTES = 1 << 24
+"""Of shard indices kept for each array: those of 256 shards with 4096 inner chunks each."""
+
+
+class InnerIO(Protocol):
+    """Reads and writes the chunks of a grid by plan: an array's own or, another one, inner chunks."""
+
+    def inside(self, shard: Any, grid: Grid, outer: Self) -> Self:
+        """The same for the inner chunks of one shard of `outer`, which is a store of them."""
+
+    def read(self, plan: Plan, out: NDArray[Any]) -> None:
+        """Fill `out`."""
+
+    def read_left(self, plan: Plan, numbers: Sequence[int], out: NDArray[Any]) -> None:
+        """Fill what chunks of these numbers have of `out`."""
+
+    def write(self, plan: Plan, value: NDArray[Any]) -> None:
+        """Write `value`."""
+
+    def threads(self, count: int) -> int:
+        """Threads that work on `count` chunks."""
+
+
+class Shards:
+    """The inner chunks of all shards of an array."""
+
+    def __init__(self, layout: ShardLayout, io: InnerIO, kernel: Kernel | None) -> None:
+        self._layout = layout
+        self._io = io
+        """Reads and writes inner chunks, once it has a shard."""
+        self._kernel = kernel
+        self._grids: dict[tuple[int, ...], Grid] = {}
+        self._indices = _Indices()
+
+    def read(
+        self,
+        outer: InnerIO,
+        store: Store,
+        key: str,
+        extent: tuple[int, ...],
+        projection: Projection,
+        target: NDArray[Any],
+    ) -> bool:
+        """Fill `target` with a shard's share of a selection, and tell whether the shard was there."""
+        # One version of the shard is read: its index tells nothing of another that takes its place meanwhile.
+        snapshot = getattr(store, "snapshot", None)
+        with contextlib.nullcontext(store) if snapshot is None else snapshot(key) as opened:
+            version = getattr(opened, "version", None)
+            index = self._indices.get(key, version)
+            if index is None:
+                index = ShardReader.read_index(self._layout, opened, key)
+                if index is None:
+                    return False
+                self._indices.put(key, version, index)
+            left = self._read_by_kernel(outer, opened, index, extent, projection, target)
+            if left is None or left:
+                self._read_each(outer, opened, key, index, extent, projection, target, left)
+        return True
+
+    def write(
+        self,
+        outer: InnerIO,
+        store: Store,
+        key: str,
+        extent: tuple[int, ...],
+        projection: Projection,
+        value: NDArray[Any],
+    ) -> None:
+        """Write a shard's share of a selection; whoever calls has the shard's lock."""
+        old = None if projection.complete else store.get(key)
+        try:
+            shard = ShardWriter(self._layout, {} if old is None else self._layout.split(old))
+            io, plan = self._inside(outer, extent, projection, shard)
+            io.write(plan, value)
+        except CodecError as error:
+            raise ChunkError(key, str(error)) from error
+        except ChunkError as error:
+            raise ChunkError(key, f"inner chunk {error.key}: {error.reason}") from error
+        if shard.empty:
+            store.erase(key)
+        else:
+            store.set(key, shard.encode())
+
+    def _read_by_kernel(
+        self,
+        outer: InnerIO,
+        opened: Any,
+        index: NDArray[np.uint64],
+        extent: tuple[int, ...],
+        projection: Projection,
+        target: NDArray[Any],
+    ) -> list[int] | None:
+        """The numbers of inner chunks that were not read; None where the kernel can't read such at all."""
+        kernel = self._kernel
+        bounds = None if kernel is None else self._bounds(projection)
+        if kernel is None or bounds is None or not hasattr(opened, "fileno"):
+            return None
+        limit = opened.size - (self._layout.index_size if self._layout.index_at_end else 0)
+        transfer = kernel.shard(target, bounds, extent, opened.fileno(), index, limit, reading=True)
+        count = math.prod(
+            [
+                (start + (length - 1) * step) // size - start // size + 1
+                for (start, _, step, length), size in zip(bounds, self._layout.chunk_shape, strict=True)
+            ]
+        )
+        threads = kernel.threads(count, outer.threads(count))
+        left: list[int] = []
+        crew.run(lambda batch: left.extend(transfer.read(*batch)), kernel.batches(count, threads), threads)
+        return left
+
+    def _read_each(
+        self,
+        outer: InnerIO,
+        opened: RangeReader,
+        key: str,
+        index: NDArray[np.uint64],
+        extent: tuple[int, ...],
+        projection: Projection,
+        target: NDArray[Any],
+        numbers: Sequence[int] | None,
+    ) -> None:
+        """Read inner chunks one by one: those of these numbers, or all."""
+        shard = ShardReader(self._layout, opened, key, index)
+        io, plan = self._inside(outer, extent, projection, shard)
+        try:
+            if numbers is None:
+                shard.expect([self._layout.template % inner.coords for inner in plan])
+                io.read(plan, target)
+            else:
+                io.read_left(plan, numbers, target)
+        except ChunkError as error:
+            raise ChunkError(key, f"inner chunk {error.key}: {error.reason}") from error
+
+    def _bounds(self, projection: Projection) -> list[Bounds] | None:
+        """A shard's share of a selection along each dimension; None where it may leave out inner chunks."""
+        bounds: list[Bounds] = []
+        for chosen, out, size in zip(projection.chunk, projection.out, self._layout.chunk_shape, strict=True):
+            if not isinstance(chosen, slice) or not isinstance(out, slice) or chosen.step > size:
+                return None
+            bounds.append((chosen.start, chosen.stop, chosen.step, out.stop - out.start))
+        return bounds
+
+    def _inside(
+        self, outer: InnerIO, extent: tuple[int, ...], projection: Projection, shard: object
+    ) -> tuple[InnerIO, Plan]:
+        """What reads and writes the inner chunks of a shard, and the plan of its share of the selection."""
+        grid = self._grids.get(extent)
+        if grid is None:
+            grid = self._grids[extent] = Grid(extent, self._layout.chunk_shape)
+        return self._io.inside(shard, grid, outer), grid.replan(projection)
+
+
+class _Indices:
+    """Shard indices of stored shards that can be told from others, the ones read last, of bounded size."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[object, NDArray[np.uint64]]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: str, version: object) -> NDArray[np.uint64] | None:
+        """The index of the shard under `key` if this is the version that it was read from."""
+        kept = self._kept.get(key)
+        return kept[1] if kept is not None and version is not None and kept[0] == version else None
+
+    def put(self, key: str, version: object, index: NDArray[np.uint64]) -> None:
+        """Keep an index, unless the version is None."""
+        if version is None or index.nbytes > _KEPT_BYTES:
+            return
+        while self._kept and (len(self._kept) + 1) * index.nbytes > _KEPT_BYTES:
+            # Another thread may have taken the last one.
+            with contextlib.suppress(KeyError):
+                self._kept.popitem(last=False)
+        self._kept[key] = version, index
