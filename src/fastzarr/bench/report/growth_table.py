@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastzarr.bench.report import measured_summary as summary
+from fastzarr.bench.report import measured_words as words
 from fastzarr.bench.report.summary import SUBJECT
 from fastzarr.bench.report.table import STYLE
 
@@ -36,12 +37,12 @@ def print_growth(growth: Growth, console: Console) -> None:
     first = growth[0]
     console.print()
     what = f"{first.operation.name}, µs per {first.per} by number of chunks"
-    layout = f"{summary.codec_text(first.case)}, chunks of {summary.shape_text(first.case.chunks)}"
+    layout = f"{words.codec_text(first.case)}, chunks of {words.shape_text(first.case.chunks)}"
     console.print(Text(f"{first.case.topic}: {what} · {layout}", style="bold"))
     table = Table(**STYLE, padding=(0, 0, 0, 1))
     table.add_column("chunks", min_width=22, no_wrap=True)
     for section in growth:
-        table.add_column(summary.count_text(section.case), justify="right", min_width=9, no_wrap=True)
+        table.add_column(words.count_text(section.case), justify="right", min_width=9, no_wrap=True)
     for backend in dict.fromkeys(cell.row.backend for section in growth for cell in section.cells):
         cells = [section.cell(backend) for section in growth]
         table.add_row(
@@ -49,7 +50,7 @@ def print_growth(growth: Growth, console: Console) -> None:
             *(_cell(section, cell) for section, cell in zip(growth, cells, strict=True)),
             style=_style(backend, next(filter(None, cells))),
         )
-    leads = [summary.lead_text(section.lead) if section.lead else "–" for section in growth]
+    leads = [section.lead.text if section.lead else "–" for section in growth]
     table.add_row(Text(f"{SUBJECT} ÷ best peer"), *map(Text, leads))
     console.print(table)
 
@@ -58,7 +59,7 @@ def _cell(section: summary.Section, cell: summary.Cell | None) -> Text:
     if cell is None:
         return Text("–")
     best = cell.row.ranked and cell.seconds == section.best
-    return Text(summary.time_text(section.microseconds(cell)), style="bold" if best else "")
+    return Text(words.time_text(section.microseconds(cell)), style="bold" if best else "")
 
 
 def _style(backend: str, cell: summary.Cell) -> str:

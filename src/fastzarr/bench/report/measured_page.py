@@ -9,6 +9,8 @@ from fastzarr.bench.measurements import Bundle, load
 from fastzarr.bench.report import colours, templating
 from fastzarr.bench.report import measured_plots as plots
 from fastzarr.bench.report import measured_summary as summary
+from fastzarr.bench.report import measured_words as words
+from fastzarr.bench.report.measured_remarks import remarks_of
 from fastzarr.bench.report.page import versions
 from fastzarr.bench.report.plots import Plot, save_png, svg
 from fastzarr.bench.report.speedup import scalings
@@ -37,12 +39,12 @@ def _html(bundle: Bundle, drawn: Sequence[Plot]) -> str:
     environment.filters.update(
         size=size_text,
         throughput=throughput_text,
-        time=summary.time_text,
-        ratio=summary.ratio_text,
-        layout=summary.layout_text,
+        time=words.time_text,
+        ratio=words.ratio_text,
+        layout=words.layout_text,
     )
     shown = summary.sections(bundle)
-    remarks = summary.remarks(bundle)
+    remarks = remarks_of(bundle)
     return environment.get_template("measured.html").render(
         bundle=bundle,
         cases=summary.by_case(shown),

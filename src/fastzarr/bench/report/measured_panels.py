@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from fastzarr.bench.report import colours, panels
 from fastzarr.bench.report import measured_summary as summary
+from fastzarr.bench.report import measured_words as words
 from fastzarr.bench.report.speedup import Scaling
 from fastzarr.bench.report.summary import SUBJECT, throughput_text
 from fastzarr.bench.results import mib_per_second
@@ -80,7 +81,7 @@ def ranking(ax: "Axes", section: summary.Section) -> None:
         ax.plot([0, value], [y, y], color=colour, lw=3 if name == SUBJECT else 1.5)
         face = colour if cell.row.status == "ok" else colours.GROUND
         ax.plot(value, y, "o", color=colour, mfc=face, ms=8, zorder=4)
-        text = summary.time_text(value) if is_time([section]) else throughput_text(value)
+        text = words.time_text(value) if is_time([section]) else throughput_text(value)
         ax.annotate(text, (value, y), (8, 0), textcoords="offset points", va="center", weight=weight)
     _names(ax, [cell.row.backend for cell in cells], marks)
     ax.set_xlim(0, 1.22 * max(values))
@@ -95,7 +96,7 @@ def lead(ax: "Axes", sections: Sequence[summary.Section]) -> None:
         face = colours.GROUND if lead.tie else mark.light
         ax.plot([min(ratios), max(ratios)], [y, y], color=mark.light, lw=1)
         ax.plot(lead.ratio, y, "o", color=mark.light, mfc=face, ms=7, zorder=4)
-        text = f"{summary.ratio_text(lead.ratio)} {lead.peer}"
+        text = f"{words.ratio_text(lead.ratio)} {lead.peer}"
         ax.annotate(text, (max(ratios), y), (8, 0), textcoords="offset points", va="center", fontsize=8)
     ax.axvline(1, color=colours.TEXT, lw=1, zorder=2)
     ax.set_yticks(range(len(found)), [section.label for section, _ in found])

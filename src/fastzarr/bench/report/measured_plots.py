@@ -7,6 +7,7 @@ from functools import partial
 from fastzarr.bench.measurements import Bundle
 from fastzarr.bench.report import measured_panels as panels
 from fastzarr.bench.report import measured_summary as summary
+from fastzarr.bench.report import measured_words as words
 from fastzarr.bench.report.plots import Panel, Plot
 from fastzarr.bench.report.speedup import scalings
 from fastzarr.bench.report.summary import SUBJECT
@@ -54,7 +55,7 @@ def _panels(shown: Sequence[summary.Section]) -> Iterable[Panel]:
     for operation, part in _by_operation(shown).items():
         by_codec: dict[str, list[summary.Section]] = {}
         for section in part:
-            by_codec.setdefault(summary.codec_text(section.case), []).append(section)
+            by_codec.setdefault(words.codec_text(section.case), []).append(section)
         for codec, sections in by_codec.items():
             sizes = len({section.case.chunk_bytes for section in sections})
             counts = len({section.case.chunk_count for section in sections})

@@ -3,20 +3,18 @@
 As in `summary`, two backends are compared within each repeat, and the median of those ratios is taken.
 """
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import geometric_mean, median
 
 from fastzarr.bench import stats
 from fastzarr.bench.measurements import Bundle, CaseRecord, OperationRecord, Row
-from fastzarr.bench.report.summary import SUBJECT, size_text
-from fastzarr.bench.results import MIB, mib_per_second
+from fastzarr.bench.report import measured_words as words
+from fastzarr.bench.report.summary import SUBJECT
+from fastzarr.bench.results import mib_per_second
 
 CEILINGS = {"none": "raw-chunks", "zstd": "libzstd"}
 """The baseline whose speed is 100 %, by codec: plain files, and the codec alone on all cores."""
-
-RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +37,11 @@ class Lead:
     def tie(self) -> bool:
         """Whether neither is ahead in all repeats."""
         return stats.is_tie(self.ratios.values())
+
+    @property
+    def text(self) -> str:
+        """The ratio, and whether it is one."""
+        return f"{words.ratio_text(self.ratio)}{' tie' if self.tie else ''}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,34 +118,12 @@ class Section:
         return next((cell for cell in self.cells if cell.row.backend == backend), None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remark:
-    """What rows with one status say, or a remark of rows that are `ok`."""
-
-    backends: tuple[str, ...]
-    """All with that status and reason."""
-    status: str
-    """As saved."""
-    reason: str
-    """As the run kept it."""
-    where: tuple[tuple[str, str], ...]
-    """Case and operation of each, once."""
-    everywhere: bool
-    """Whether the backends have no other row in the run."""
-
-    @property
-    def text(self) -> str:
-        """Who, what and why."""
-        status = {"ok": "", "unequal": "not ranked: "}.get(self.status, f"{self.status}: ")
-        return f"{', '.join(self.backends)}: {status}{self.reason}"
-
-
 def sections(bundle: Bundle) -> tuple[Section, ...]:
     """One per case, operation and number of threads, in the order of the run; without samples: no cells."""
     rows: dict[tuple[str, str], dict[int | None, list[Row]]] = {}
     for row in bundle.rows:
         rows.setdefault((row.case, row.operation), {}).setdefault(row.threads, []).append(row)
-    names = labels(bundle.cases)
+    names = words.labels(bundle.cases)
     return tuple(
         _section(case, names[case.name], operation, threads, here)
         for case in bundle.cases
@@ -216,28 +197,6 @@ def cores(row: Row) -> float:
     return median(sample.cpu_seconds / sample.seconds for sample in row.samples)
 
 
-def remarks(bundle: Bundle) -> list[Remark]:
-    """Every reason that rows have; what is the same is told once."""
-    where: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
-    rows: dict[str, int] = {}
-    told: dict[tuple[str, str, str], int] = {}
-    for row in bundle.rows:
-        rows[row.backend] = rows.get(row.backend, 0) + 1
-        if row.status != "ok" or row.reason:
-            key = (row.backend, row.status, row.reason or "no reason kept")
-            where.setdefault(key, []).append((row.case, row.operation))
-            told[key] = told.get(key, 0) + 1
-    together: dict[tuple[str, str, tuple[tuple[str, str], ...], bool], list[str]] = {}
-    for (backend, status, reason), places in where.items():
-        everywhere = told[backend, status, reason] == rows[backend]
-        same = (status, reason, () if everywhere else tuple(dict.fromkeys(places)), everywhere)
-        together.setdefault(same, []).append(backend)
-    return [
-        Remark(backends=tuple(names), status=status, reason=reason, where=places, everywhere=everywhere)
-        for (status, reason, places, everywhere), names in together.items()
-    ]
-
-
 def headlines(shown: Sequence[Section]) -> list[str]:
     """A sentence on the uncompressed cases, and one on the compressed ones."""
     parts = {
@@ -258,7 +217,7 @@ def _headline(name: str, part: Iterable[Section]) -> str:
     means = {
         operation: geometric_mean(lead.ratio for lead in found) for operation, found in by_operation.items()
     }
-    listed = ", ".join(f"{operation} {ratio_text(mean)}" for operation, mean in means.items())
+    listed = ", ".join(f"{operation} {words.ratio_text(mean)}" for operation, mean in means.items())
     ties = sum(lead.tie for lead in leads)
     ahead = sum(lead.ratio > 1 and not lead.tie for lead in leads)
     return (
@@ -266,63 +225,3 @@ def _headline(name: str, part: Iterable[Section]) -> str:
         f"means). Ahead in {ahead} of {len(leads)} comparison{'' if len(leads) == 1 else 's'}, "
         f"{ties or 'no'} tie{'' if ties == 1 else 's'}, behind in {len(leads) - ahead - ties or 'none'}."
     )
-
-
-def codec_text(case: CaseRecord) -> str:
-    """Codec and level."""
-    return "uncompressed" if case.codec == "none" else f"{case.codec} {case.level}"
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """`512³` where all sides are equal, else `16 × 128 × 128`."""
-    if len(shape) == 3 and len(set(shape)) == 1:
-        return f"{shape[0]}³"
-    return " × ".join(map(str, shape))
-
-
-def layout_text(case: CaseRecord) -> str:
-    """Shape, chunks and shards."""
-    chunks = f"{case.chunk_count} chunk{'' if case.chunk_count == 1 else 's'} of {shape_text(case.chunks)}"
-    shards = f" in shards of {shape_text(case.shards)}" if case.shards else ""
-    return f"{shape_text(case.shape)} {case.dtype}, {chunks}{shards}"
-
-
-def labels(cases: Iterable[CaseRecord]) -> dict[str, str]:
-    """A short text for each case, by its name: topic, size of a chunk, codec; what is the same gets more."""
-    kept = tuple(cases)
-    texts = {case.name: _label(case) for case in kept}
-    for more in (count_text, lambda case: f"v{case.zarr_format}", lambda case: f"({case.name})"):
-        found = list(texts.values())
-        texts.update({c.name: f"{texts[c.name]} {more(c)}" for c in kept if found.count(texts[c.name]) > 1})
-    return texts
-
-
-def _label(case: CaseRecord) -> str:
-    small_cube = case.chunk_bytes < MIB and len(case.chunks) == 3 and len(set(case.chunks)) == 1
-    chunk = shape_text(case.chunks) if small_cube else size_text(case.chunk_bytes)
-    shard_bytes = math.prod(case.shards or ()) * case.chunk_bytes // math.prod(case.chunks)
-    shard = f" in {size_text(shard_bytes)}" if case.shards else ""
-    return f"{case.topic} {chunk}{shard} {case.codec}{f' {case.level}' if case.level else ''}"
-
-
-def count_text(case: CaseRecord) -> str:
-    """The number of chunks, a power of ten as one."""
-    power = round(math.log10(case.chunk_count))
-    return f"10{str(power).translate(RAISED)}" if case.chunk_count == 10**power else f"{case.chunk_count}"
-
-
-def time_text(microseconds: float) -> str:
-    """Microseconds to three digits, thousands apart."""
-    digits = 2 if microseconds < 10 else 1 if microseconds < 100 else 0
-    return f"{microseconds:,.{digits}f}".replace(",", " ")
-
-
-def lead_text(lead: Lead) -> str:
-    """The ratio, and whether it is one."""
-    return f"{ratio_text(lead.ratio)}{' tie' if lead.tie else ''}"
-
-
-def ratio_text(ratio: float) -> str:
-    """A ratio to three digits, and two after the point at most."""
-    digits = 2 if ratio < 10 else 1 if ratio < 100 else 0
-    return f"{ratio:.{digits}f}×"

@@ -9,7 +9,9 @@ from rich.text import Text
 
 from fastzarr.bench.measurements import Bundle
 from fastzarr.bench.report import measured_summary as summary
+from fastzarr.bench.report import measured_words as words
 from fastzarr.bench.report.growth_table import growths, print_growth
+from fastzarr.bench.report.measured_remarks import Remark, remarks_of
 from fastzarr.bench.report.speedup_table import print_speedups
 from fastzarr.bench.report.summary import SUBJECT, size_text, throughput_text
 from fastzarr.bench.report.table import STYLE
@@ -21,7 +23,7 @@ NARROWEST_WITH_SPREAD = 92
 def print_measured(bundle: Bundle, console: Console) -> None:
     """Print every case, what did not run and why, and how the subject stands; in 80 columns or more."""
     shown = summary.sections(bundle)
-    remarks = summary.remarks(bundle)
+    remarks = remarks_of(bundle)
     if bundle.workload == "threads":
         print_speedups(bundle, shown, console)
     else:
@@ -41,13 +43,13 @@ def print_measured(bundle: Bundle, console: Console) -> None:
         console.print(Text("INCOMPLETE: the run was interrupted; what it had is shown.", style="bold yellow"))
     if bundle.workload != "threads":
         console.print(_leads(shown, console.width))
-    _print_dim(_legend(shown, console.width), console)
+        _print_dim(_legend(shown, console.width), console)
 
 
 def _print_case(sections: Sequence[summary.Section], console: Console) -> None:
     case = sections[0].case
     console.print()
-    console.print(Text(f"{sections[0].label} · {summary.layout_text(case)}", style="bold"))
+    console.print(Text(f"{sections[0].label} · {words.layout_text(case)}", style="bold"))
     if any(section.cells for section in sections):
         console.print(_table(sections, console.width))
     else:
@@ -70,7 +72,7 @@ def _table(sections: Sequence[summary.Section], width: int) -> Table:
     for number, section in enumerate(s for s in sections if s.cells):
         if number:
             table.add_row()
-        lead = Text(summary.lead_text(section.lead), style="bold") if section.lead else ""
+        lead = Text(section.lead.text, style="bold") if section.lead else ""
         blank = [""] * (4 if with_spread else 3)
         name, calls = section.operation.name, section.operation.calls
         units = f"{calls} calls" if calls > 1 else "", section.per
@@ -93,18 +95,16 @@ def _cells(section: summary.Section, cell: summary.Cell, *, with_spread: bool) -
     row = cell.row
     yield f"  {row.backend}"
     yield Text("–" if cell.throughput is None else throughput_text(cell.throughput), style=best)
-    yield Text(summary.time_text(section.microseconds(cell)), style=best)
+    yield Text(words.time_text(section.microseconds(cell)), style=best)
     yield f"{cell.cores:.1f}"
     yield "–" if cell.percent is None else f"{cell.percent:.0f} %"
     if with_spread:
         yield "–" if cell.spread is None else f"{100 * cell.spread:.0f} %"
     yield "–" if row.peak_memory_bytes is None else size_text(max(0, row.peak_memory_bytes))
-    yield summary.lead_text(cell.lead) if cell.lead else ""
+    yield cell.lead.text if cell.lead else ""
 
 
-def _print_remarks(
-    remarks: Sequence[summary.Remark], sections: Sequence[summary.Section], console: Console
-) -> None:
+def _print_remarks(remarks: Sequence[Remark], sections: Sequence[summary.Section], console: Console) -> None:
     """Those of this case; the operations are named where they are not all."""
     case = sections[0].case
     every = [operation.name for operation in case.operations]
@@ -125,9 +125,9 @@ def _leads(shown: Sequence[summary.Section], width: int) -> Table:
     operations = list(dict.fromkeys(section.operation.name for section in shown if section.lead))
     table = Table(**STYLE, padding=(0, 0, 0, 1), title=f"{SUBJECT} ÷ best peer", title_justify="left")
     table.title_style = "bold"
-    table.add_column("case", no_wrap=True)
+    table.add_column("case", no_wrap=width >= 100)
     for name in operations:
-        table.add_column(name, justify="right", no_wrap=width >= 100)
+        table.add_column(name, justify="right", min_width=max(9, *map(len, name.split())))
     for sections in summary.by_case(shown).values():
         leads = {section.operation.name: section.lead for section in sections}
         cells = [_lead(leads.get(name)) for name in operations]
@@ -142,7 +142,7 @@ def _lead(lead: summary.Lead | None) -> Text:
     if lead is None:
         return Text("–", style="dim")
     style = "dim" if lead.tie else "green" if lead.ratio > 1 else "yellow"
-    return Text(summary.lead_text(lead), style=style)
+    return Text(lead.text, style=style)
 
 
 def _legend(shown: Sequence[summary.Section], width: int) -> str:

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from fastzarr.bench.measurements import Bundle
 from fastzarr.bench.report import measured_summary as summary
+from fastzarr.bench.report import measured_words as words
 from fastzarr.bench.report.speedup import Curve, Scaling, scalings
 from fastzarr.bench.report.summary import SUBJECT, throughput_text
 from fastzarr.bench.report.table import STYLE
@@ -18,7 +19,7 @@ def print_speedups(bundle: Bundle, shown: Sequence[summary.Section], console: Co
     cores = len(bundle.host.affinity)
     for scaling in scalings(shown):
         console.print()
-        title = f"{scaling.operation.name}: {scaling.label} · {summary.layout_text(scaling.case)}"
+        title = f"{scaling.operation.name}: {scaling.label} · {words.layout_text(scaling.case)}"
         console.print(Text(title, style="bold"), soft_wrap=len(title) <= console.width)
         console.print(_table(scaling))
     console.print()
@@ -38,7 +39,7 @@ def _table(scaling: Scaling) -> Table:
         table.add_row(*_cells(curve, scaling), style=_style(curve))
     if scaling.leads:
         leads = (scaling.leads.get(threads) for threads in scaling.threads)
-        texts = (Text("–" if lead is None else summary.ratio_text(lead.ratio)) for lead in leads)
+        texts = (Text("–" if lead is None else words.ratio_text(lead.ratio)) for lead in leads)
         table.add_row(Text(f"{SUBJECT} ÷ best peer"), "", *texts, "")
     return table
 
