@@ -32,8 +32,8 @@ class Transfer:
     def filled(self, begin: int, end: int, /) -> bytes:
         """For each of these chunks 1 where all of it is the fill value, else 0."""
 
-    def encode(self, begin: int, end: int, out: Any, /) -> bytes | None:
-        """Put these chunks, encoded, into `out` one behind the other; None where that failed.
+    def encode(self, begin: int, end: int, /) -> tuple[bytes, bytes] | None:
+        """Sizes of these chunks, encoded, as int64, -1 where one is left out, and their bytes in a row.
 
-        Their sizes as int64, -1 where one is left out.
+        None where that failed.
         """

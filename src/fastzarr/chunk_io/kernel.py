@@ -54,7 +54,7 @@ class Kernel:
         element = np.empty(1, dtype)
         element[0] = fill
         self._fill = element.tobytes()
-        self._elide = elide
+        self.elide = elide
         self._format = f"{7 * len(chunks)}q"
 
     @classmethod
@@ -128,7 +128,7 @@ class Kernel:
             reading,
             struct.pack(self._format, *numbers),
             self._fill,
-            self._elide,
+            self.elide,
             fill_missing,
             self._codec,
             files,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -16,7 +17,7 @@ from fastzarr.chunk_io.kernel import Kernel
 from fastzarr.errors import ChunkError, CodecError
 from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.indexing.plan import Bounds
-from fastzarr.sharding import ShardLayout, ShardReader, ShardWriter
+from fastzarr.sharding import ABSENT, ShardLayout, ShardReader, ShardWriter
 from fastzarr.stores.base import RangeReader, Store
 
 _KEPT_BYTES = 1 << 24
@@ -88,6 +89,8 @@ class Shards:
         value: NDArray[Any],
     ) -> None:
         """Write a shard's share of a selection; whoever calls has the shard's lock."""
+        if projection.complete and self._write_by_kernel(outer, store, key, extent, value):
+            return
         old = None if projection.complete else store.get(key)
         try:
             shard = ShardWriter(self._layout, {} if old is None else self._layout.split(old))
@@ -101,6 +104,41 @@ class Shards:
             store.erase(key)
         else:
             store.set(key, shard.encode())
+
+    def _write_by_kernel(
+        self, outer: InnerIO, store: Store, key: str, extent: tuple[int, ...], value: NDArray[Any]
+    ) -> bool:
+        """Write all of a shard through the kernel, and tell whether that was done."""
+        kernel, layout = self._kernel, self._layout
+        if kernel is None or value.dtype != layout.spec.dtype:
+            return False
+        index = np.full((*layout.counts, 2), ABSENT)
+        counts = [-(-size // inner) for size, inner in zip(extent, layout.chunk_shape, strict=True)]
+        entries = index[tuple([slice(count) for count in counts])]
+        whole = _Whole(kernel, value, extent, index, entries, outer.threads(math.prod(counts)))
+        if not kernel.plain:
+            content = whole.encoded(0 if layout.index_at_end else layout.index_size)
+            if content is None:
+                return False
+            if not content:
+                store.erase(key)
+                return True
+            encoded = layout.index.encode(index)
+            store.set(key, b"".join((*content, encoded) if layout.index_at_end else (encoded, *content)))
+            return True
+        if not hasattr(store, "set_by"):
+            return False
+        end = whole.place(0 if layout.index_at_end else layout.index_size)
+        if end is None:
+            store.erase(key)
+            return True
+        encoded = layout.index.encode(index)
+
+        def write(file: int) -> bool:
+            os.pwrite(file, encoded, end if layout.index_at_end else 0)
+            return whole.put(file)
+
+        return store.set_by(key, write)  # type: ignore[no-any-return]
 
     def _read_by_kernel(
         self,
@@ -169,6 +207,74 @@ class Shards:
         if grid is None:
             grid = self._grids[extent] = Grid(extent, self._layout.chunk_shape)
         return self._io.inside(shard, grid, outer), grid.replan(projection)
+
+
+class _Whole:
+    """All of a shard on its way from an array through the kernel."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        value: NDArray[Any],
+        extent: tuple[int, ...],
+        index: NDArray[np.uint64],
+        entries: NDArray[np.uint64],
+        threads: int,
+    ) -> None:
+        self._kernel = kernel
+        self._value = value
+        self._extent = extent
+        self._index = index
+        self._entries = entries
+        """Those of the inner chunks that lie in the array: a view of the index."""
+        self._count = entries[..., 0].size
+        self._threads = kernel.threads(self._count, threads)
+
+    def encoded(self, begin: int) -> list[bytes] | None:
+        """The encoded inner chunks, in C order, of which the index tells from byte `begin` on.
+
+        None where that failed.
+        """
+        transfer = self._transfer(-1)
+        found: list[tuple[int, tuple[bytes, bytes] | None]] = []
+        self._run(lambda batch: found.append((batch[0], transfer.encode(*batch))))
+        parts = [part for _, part in sorted(found, key=lambda item: item[0]) if part is not None]
+        if len(parts) < len(found):
+            return None
+        sizes = np.frombuffer(b"".join([sizes for sizes, _ in parts]), np.int64)
+        self._point(sizes >= 0, begin, sizes[sizes >= 0])
+        return [content for _, content in parts if content]
+
+    def place(self, begin: int) -> int | None:
+        """Give inner chunks that are not coded their places in the index, from byte `begin` on.
+
+        Where they end; None where all of them are left out.
+        """
+        filled = np.frombuffer(self._transfer(-1).filled(0, self._count), np.bool_)
+        stored = ~filled if self._kernel.elide else np.ones_like(filled)
+        if not stored.any():
+            return None
+        sizes = np.full(np.count_nonzero(stored), self._kernel.nbytes)
+        self._point(stored, begin, sizes)
+        return begin + int(sizes.sum())
+
+    def put(self, file: int) -> bool:
+        """Write inner chunks that are not coded to their places in an open file, and tell whether all are."""
+        transfer = self._transfer(file)
+        left: list[int] = []
+        self._run(lambda batch: left.extend(transfer.write(*batch)))
+        return not left
+
+    def _point(self, stored: NDArray[np.bool_], begin: int, sizes: NDArray[np.int64]) -> None:
+        chosen = stored.reshape(self._entries.shape[:-1])
+        self._entries[chosen] = np.stack([begin + np.cumsum(sizes) - sizes, sizes], axis=-1)
+
+    def _transfer(self, file: int) -> Any:
+        bounds = [(0, size, 1, size) for size in self._extent]
+        return self._kernel.shard(self._value, bounds, self._extent, file, self._index, 0, reading=False)
+
+    def _run(self, act: Callable[[tuple[int, int]], None]) -> None:
+        crew.run(act, self._kernel.batches(self._count, self._threads), self._threads)
 
 
 class _Indices:

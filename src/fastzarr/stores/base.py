@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NamedTuple, Protocol, Self
 
@@ -63,6 +63,16 @@ class SnapshotStore(ReadableStore, Protocol):
         """What is under `key` now, for several reads, also when another object takes its place.
 
         Stores that can't keep it raise `StoreError` then.
+        """
+
+
+class FileWriteStore(ReadableStore, Protocol):
+    """A store that lets others write the content of a file, by several threads at different places of it."""
+
+    def set_by(self, key: str, write: Callable[[int], bool]) -> bool:
+        """As `set`, with the content that `write` gives the file whose descriptor it gets.
+
+        Where it returns False nothing is stored, and False is returned.
         """
 
 

@@ -12,7 +12,7 @@ import itertools
 import os
 import stat
 import time
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Literal, Self, get_args
 
 from fastzarr.errors import KeyNameError
@@ -187,20 +187,27 @@ class LocalStore(Closing):
 
         Tries again where others remove the directory meanwhile.
         """
+        self.set_by(key, lambda file: _write(file, data))
+
+    def set_by(self, key: str, write: Callable[[int], bool]) -> bool:
+        """As `set`, with the content that `write` gives the file whose descriptor it gets.
+
+        Where it returns False nothing is stored, and False is returned.
+        """
         path = self._path(key)
         check_writable(self, key)
         for _ in range(_ATTEMPTS - 1):
             try:
-                return self._set(key, path, data)
+                return self._set(key, path, write)
             except FileNotFoundError:
                 self._known.clear()
         try:
-            self._set(key, path, data)
+            return self._set(key, path, write)
         except FileNotFoundError as error:
             text = f"{error.strerror} while writing key {key!r}: its directory is removed again and again"
             raise FileNotFoundError(error.errno, text, path) from error
 
-    def _set(self, key: str, path: str, data: Buffer) -> None:
+    def _set(self, key: str, path: str, write: Callable[[int], bool]) -> bool:
         directory, _, name = path.rpartition("/")
         partial = f"{directory}/{_partial_name(name)}"
         if directory not in self._known:
@@ -216,14 +223,15 @@ class LocalStore(Closing):
                 self._require_inside(file, key, partial)
                 if directory not in self._known:
                     self._remember(directory, made=False)
-                written = os.write(file, data)
-                if written < len(data):
-                    _write(file, memoryview(data)[written:])
-                if self.durability != "none":
+                whole = write(file)
+                if whole and self.durability != "none":
                     os.fsync(file)
             finally:
                 for opened in files:
                     os.close(opened)
+            if not whole:
+                os.unlink(partial)
+                return False
             os.replace(partial, path)
         except BaseException as error:
             if files:
@@ -234,6 +242,7 @@ class LocalStore(Closing):
             raise
         if self.durability == "full":
             _sync_directory(directory)
+        return True
 
     def erase(self, key: str) -> None:
         """Remove the file; nothing happens where it is absent."""
@@ -461,9 +470,12 @@ def _remove_tree(path: str) -> None:
         os.unlink(path)
 
 
-def _write(file: int, data: memoryview) -> None:
-    while data:
-        data = data[os.write(file, data) :]
+def _write(file: int, data: Buffer) -> bool:
+    """Write all, in one system call where that does."""
+    written = os.write(file, data)
+    while written < len(data):
+        written += os.write(file, memoryview(data)[written:])
+    return True
 
 
 def _sync_directory(directory: str) -> None:
