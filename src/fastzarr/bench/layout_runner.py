@@ -19,14 +19,14 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from fastzarr.bench import blank, gate, host, layout_room, outcomes, scratch, verify
+from fastzarr.bench import blank, gate, host, layout_room, outcomes, scratch, shared_array, verify
 from fastzarr.bench.backends.base import Layout
 from fastzarr.bench.backends.regions.base import RegionBackend
 from fastzarr.bench.comparison import WrongBytesError
 from fastzarr.bench.layouts import Job
 from fastzarr.bench.measurements import Bundle, Row, Sample
 from fastzarr.bench.runner import Progress
-from fastzarr.bench.workloads.operations import Operation, Turn, Write
+from fastzarr.bench.workloads.operations import Operation, Turn
 from fastzarr.bench.workloads.sequential import Clock
 
 PATIENCE = 30.0
@@ -125,7 +125,15 @@ class _Run:
     def _run_job(self, job: Job, data: NDArray[Any], out: NDArray[Any]) -> None:
         earlier = self._bundle.rows
         with scratch.place(self._scratch / "shared") as shared:
-            reasons = self._write_shared(job, shared, data, out)
+            reasons = shared_array.write(
+                job.operations,
+                job.layout,
+                self._plan.readers,
+                shared,
+                data,
+                out,
+                lambda text: self._tell(0, job.record.name, text),
+            )
             rows = {
                 key: self._admit(row, self._backend(row), self._operation(job, row), job.layout, reasons)
                 for key, row in _rows(self._plan, job)
@@ -141,7 +149,8 @@ class _Run:
                 order = [
                     b
                     for b in self._plan.backends
-                    if (key := (operation.name, b.name)) not in ended
+                    if (key := (operation.name, b.name)) in rows
+                    and key not in ended
                     and rows[key].status in ("ok", "unequal")
                 ]
                 self._random.shuffle(order)
@@ -230,28 +239,6 @@ class _Run:
             reasons.append(f"stores {stored[1]} files of chunks instead of {asked}")
         return outcomes.unequal(row, reasons) if reasons else row
 
-    def _write_shared(self, job: Job, path: Path, data: NDArray[Any], out: NDArray[Any]) -> list[str]:
-        """Write what is read by all, if anything is; why nobody could."""
-        if all(operation.writes for operation in job.operations):
-            return []
-        reasons = []
-        for writer in self._plan.readers:
-            if writer.unavailable() or writer.unsupported(job.layout, "write"):
-                continue
-            self._tell(0, job.record.name, f"{writer.name} writes what is read")
-            turn = Turn(backend=writer, path=path, layout=job.layout, threads=None, data=data, out=out)
-            try:
-                Write().run(turn)
-                if Write().check(turn, self._read_back) is None:
-                    reasons.append(f"{writer.name}: no other library is installed that could read it back")
-                    continue
-            except Exception as error:
-                reasons.append(f"{writer.name}: {type(error).__name__}: {error}")
-                scratch.remove(path)
-            else:
-                return []
-        return reasons or ["no library can write it"]
-
     def _admit(
         self, row: Row, backend: RegionBackend, operation: Operation, layout: Layout, reasons: list[str]
     ) -> Row:
@@ -292,8 +279,10 @@ class _Run:
 
 
 def _rows(plan: LayoutPlan, job: Job) -> list[tuple[Key, Row]]:
+    """A row of each operation and backend, but for baselines that say nothing of it."""
     return [
         ((operation.name, backend.name), blank.row(job.record.name, operation.name, backend))
         for operation in job.operations
         for backend in plan.backends
+        if backend.kind == "library" or backend.unsupported(job.layout, operation.ability) is None
     ]

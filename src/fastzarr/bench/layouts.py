@@ -83,6 +83,16 @@ JOBS: dict[str, Callable[[Settings], tuple[Job, ...]]] = {
 """The cases of each workload."""
 
 
+def threads(size: tuple[int, int, int, int], settings: Settings) -> tuple[Job, ...]:
+    """The synthetic field of `size` (Nx, Ny, Nz, Nt), a chunk per step, with each codec."""
+    source = field_source(size[::-1])
+    chunks = (1, *source.shape[1:])
+    return tuple(
+        job("steps", source, [Write(), Read()], chunks=chunks, codec=codec, repeats=settings.repeats)
+        for codec in settings.codecs
+    )
+
+
 def job(
     topic: str,
     source: Source,
