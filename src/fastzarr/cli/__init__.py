@@ -6,8 +6,10 @@ try:
     import click
 
     from fastzarr.cli.compat import compat
+    from fastzarr.cli.layouts import COMMANDS
     from fastzarr.cli.report import report_command
     from fastzarr.cli.sequential import sequential
+    from fastzarr.cli.threads import threads
 except ModuleNotFoundError as missing:
     if (missing.name or "").partition(".")[0] == "fastzarr":
         raise
@@ -27,5 +29,5 @@ def bench() -> None:
     """Every Zarr library reachable from Python, beside the limits of this machine."""
 
 
-for command in (sequential, compat, report_command):
+for command in (sequential, *COMMANDS, threads, compat, report_command):
     bench.add_command(command)

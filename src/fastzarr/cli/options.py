@@ -1,7 +1,7 @@
 """Options that several commands have, and how their values are read."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,28 @@ def there(ctx: click.Context, param: click.Parameter, value: Path) -> Path:
 def setting(flag: str, variable: str, **attributes: Any) -> Decorator:
     """An option whose default an environment variable may give; errors name both."""
     return click.option(flag, envvar=variable, show_envvar=True, **attributes)
+
+
+def backends(known: Iterable[str]) -> Decorator:
+    """`--backends`: some names of `known`, in its order."""
+    names = tuple(known)
+
+    def chosen(text: str) -> tuple[str, ...]:
+        asked = [part.strip() for part in text.split(",") if part.strip()]
+        if not asked:
+            raise BenchmarkError("got nothing, expected at least one value")
+        for name in asked:
+            if name not in names:
+                raise BenchmarkError(f"got backend {name!r}, expected some of {','.join(names)}")
+        return tuple(name for name in names if name in asked)
+
+    return setting(
+        "--backends",
+        "ZS_BACKENDS",
+        metavar="NAMES",
+        **parsed(chosen),
+        help=f"Of {', '.join(names)}. Default: all.",
+    )
 
 
 def directory(default: Any = ".", show_default: bool | str = True) -> Decorator:

@@ -1,13 +1,15 @@
 """`fastzarr bench report`."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from fastzarr.bench import report, results
+from fastzarr.bench import measurements, report, results
 from fastzarr.bench.compat import results as compat_results
 from fastzarr.bench.errors import BenchmarkError
-from fastzarr.cli.showing import show, show_matrix
+from fastzarr.cli.showing import show, show_matrix, show_measured
 
 
 @click.command("report")
@@ -27,7 +29,18 @@ def report_command(saved: Path, out: Path | None, document: Path | None) -> None
             results.write_whole(document, report.markdown(compat_results.load(saved)))
         elif compat_results.is_matrix(saved):
             show_matrix(compat_results.load(saved), saved, out or saved.parent, as_json=False)
+        elif _workload(saved) in measurements.WORKLOADS:
+            show_measured(measurements.load(saved), saved, out or saved.parent, as_json=False)
         else:
             show(results.load(saved), saved, out or saved.parent, as_json=False)
     except BenchmarkError as error:
         raise click.UsageError(str(error)) from error
+
+
+def _workload(saved: Path) -> Any:
+    """The workload that the file at `saved` says it is of, or None; what is wrong with it is told later."""
+    try:
+        data = json.loads(saved.read_text(encoding="utf-8"))
+    except ValueError:
+        return None
+    return data.get("workload") if isinstance(data, dict) else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from fastzarr.bench import report, results
+from fastzarr.bench import measurements, report, results
 from fastzarr.bench.compat import results as compat_results
 
 
@@ -22,6 +22,19 @@ def show(bundle: results.Bundle, saved: Path, out: Path, *, as_json: bool) -> No
         return
     console = Console()
     report.print_table(bundle, console)
+    _print_paths((saved, table, *written), console)
+
+
+def show_measured(bundle: measurements.Bundle, saved: Path, out: Path, *, as_json: bool) -> None:
+    """As `show`, of a workload over layouts."""
+    table = out / f"{saved.stem}.csv"
+    measurements.save_csv(bundle, table)
+    written = report.render_measured(saved, out)
+    if as_json:
+        click.echo(json.dumps(asdict(bundle), indent=1))
+        return
+    console = Console()
+    report.print_measured(bundle, console)
     _print_paths((saved, table, *written), console)
 
 

@@ -32,8 +32,9 @@ def print_measured(bundle: Bundle, console: Console) -> None:
             for growth in grown:
                 if growth[0].case.name == name:
                     print_growth(growth, console)
-            if not any(name in {section.case.name for section in growth} for growth in grown):
-                _print_case(sections, console)
+            rest = [s for s in sections if not any(s is other for growth in grown for other in growth)]
+            if rest:
+                _print_case(rest, console)
             _print_remarks([r for r in remarks if not r.everywhere], sections, console)
     console.print()
     for remark in remarks:
