@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fastzarr.chunks.axis import Axis
 from fastzarr.codec_chain import PreparedChain
+from fastzarr.codecs.native import NativeCodec
 from fastzarr.indexing.plan import Bounds
 from fastzarr.stores.base import PlainFiles, Store
 
@@ -42,11 +43,18 @@ class Kernel:
     """Makes the transfers of all selections of one array, or of the inner chunks of its shards."""
 
     def __init__(
-        self, chain: PreparedChain, chunks: tuple[int, ...], dtype: np.dtype[Any], fill: Any, *, elide: bool
+        self,
+        chain: PreparedChain,
+        chunks: tuple[int, ...],
+        dtype: np.dtype[Any],
+        fill: Any,
+        codec: NativeCodec | None,
+        *,
+        elide: bool,
     ) -> None:
         self.nbytes = chain.nbytes
-        self.plain = not chain.bytes_codecs
-        self._codec = getattr(chain.bytes_codecs[0], "native", None) if chain.bytes_codecs else None
+        self.plain = codec is None
+        self._codec = codec
         self._chunks = chunks
         self._strides = chain.strides(chunks)
         self._dtype = dtype
@@ -62,7 +70,7 @@ class Kernel:
         cls, chain: PreparedChain, chunks: tuple[int, ...], dtype: np.dtype[Any], fill: Any, *, elide: bool
     ) -> Self | None:
         """The kernel for such chunks, or None where there is none or it can't do them."""
-        coded = chain.bytes_codecs
+        codecs = [_native(codec, chain.nbytes) for codec in chain.bytes_codecs]
         if (
             TRANSFER is None
             or not chain.direct
@@ -71,11 +79,11 @@ class Kernel:
             or dtype.kind == "T"
             or not dtype.itemsize
             or not 0 < len(chunks) <= _MOST_DIMENSIONS
-            or len(coded) > 1
-            or (coded and getattr(coded[0], "native", None) is None)
+            or len(codecs) > 1
+            or None in codecs
         ):
             return None
-        return cls(chain, chunks, dtype, fill, elide=elide)
+        return cls(chain, chunks, dtype, fill, codecs[0] if codecs else None, elide=elide)
 
     def files(
         self,
@@ -145,6 +153,12 @@ class Kernel:
         least = -(-count // (_SHARES * threads))
         size = max(1, min(_BATCH_CHUNKS, _BATCH_BYTES // self.nbytes, least))
         return ((begin, min(begin + size, count)) for begin in range(0, count, size))
+
+
+def _native(codec: object, nbytes: int) -> NativeCodec | None:
+    """What codes chunks of `nbytes` as `codec` does, whose own package may not know of that."""
+    native = getattr(codec, "native", None)
+    return None if native is None else native(nbytes)
 
 
 def plain_files(store: Store) -> PlainFiles | None:

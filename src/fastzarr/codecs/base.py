@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fastzarr.codecs.native import NativeCodec
 from fastzarr.errors import CodecError, MetadataError
 
 Buffer = bytes | bytearray | memoryview
@@ -104,8 +105,6 @@ class CodecBase:
     """
 
     name: ClassVar[str]
-    native: ClassVar[Any] = None
-    """What codes without Python's lock (`fastzarr.codecs.native`), or None."""
     _libraries: ClassVar[tuple[str, ...]] = ()
     """Modules that encoding and decoding import."""
 
@@ -129,6 +128,10 @@ class CodecBase:
     def to_dict(self) -> dict[str, Any]:
         """The JSON form, as zarr-python's codecs have it."""
         return named_configuration(self)  # type: ignore[arg-type]
+
+    def native(self, nbytes: int) -> NativeCodec | None:
+        """What codes chunks of `nbytes` without Python's lock, or None."""
+        return None
 
     def resolve(self, spec: ChunkSpec) -> Self:
         """The codec itself, since it takes nothing from the chunk, with its libraries loaded.

@@ -86,8 +86,7 @@ class BloscCodec(CodecBase):
         built = blosc.list_compressors()
         self.check("cname", self.cname in built, f"what Blosc was built with here: {', '.join(built)}")
 
-    @property
-    def native(self) -> native.NativeCodec | None:
+    def native(self, nbytes: int) -> native.NativeCodec | None:
         """What codes without Python's lock and without threads of its own, or None; of a resolved codec."""
         functions = native.addresses("numcodecs.blosc", ("blosc_decompress_ctx", "blosc_compress_ctx"))
         shuffle = _SHUFFLES[self.shuffle or "noshuffle"]

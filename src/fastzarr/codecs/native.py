@@ -20,6 +20,6 @@ def addresses(module: str, names: tuple[str, ...]) -> tuple[int, ...] | None:
     try:
         library = ctypes.CDLL(import_module(module).__file__)
         functions = [ctypes.cast(getattr(library, name), ctypes.c_void_p).value for name in names]
-    except (OSError, AttributeError):
+    except (ImportError, OSError, AttributeError):
         return None
     return tuple(address for address in functions if address)

@@ -31,6 +31,8 @@ _FUNCTIONS = (
     "ZSTD_CCtx_setParameter",
     "ZSTD_compress2",
 )
+_NEWER = ("backports.zstd._zstd", "_zstd")
+"""Modules with a libzstd that compresses small chunks 1.3 to 1.5 × as fast as that of numcodecs (1.5.6)."""
 _LARGE = 1 << 20
 """Bytes from which numcodecs compresses faster."""
 _HEADER_BYTES = 18
@@ -77,11 +79,14 @@ class ZstdCodec(CodecBase):
         self.check("level", is_integer(self.level, -131072, 22), "an integer from -131072 to 22")
         self.check("checksum", isinstance(self.checksum, bool), "true or false")
 
-    @property
-    def native(self) -> native.NativeCodec | None:
-        """What codes without Python's lock, or None."""
-        functions = native.addresses("numcodecs.zstd", _FUNCTIONS)
-        return None if functions is None else ("zstd", functions, self.level, int(self.checksum))
+    def native(self, nbytes: int) -> native.NativeCodec | None:
+        """What codes chunks of `nbytes` without Python's lock, or None."""
+        modules = ["numcodecs.zstd"] if nbytes >= _LARGE else [*_NEWER, "numcodecs.zstd"]
+        for module in modules:
+            functions = native.addresses(module, _FUNCTIONS)
+            if functions is not None:
+                return "zstd", functions, self.level, int(self.checksum)
+        return None
 
     def encode(self, data: Buffer) -> Buffer:
         """One frame with its content size."""
