@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastzarr import result_memory
 from fastzarr.chunk_io import ChunkIO
 from fastzarr.data_types import held
 from fastzarr.errors import BufferMismatchError, SelectionError
@@ -52,7 +53,7 @@ class Selectable(ABC):
             if fields:
                 return self._get(self._grid.plan(selection), None, fields)
         plan = self._grid.plan(selection)
-        out = np.empty(plan.layout.shape, dtype, self.order)
+        out = result_memory.empty(plan.layout.shape, dtype, self.order)
         self._io.read(plan, out)
         return out[plan.layout.drop]
 
@@ -164,7 +165,7 @@ class Selectable(ABC):
     def _get(self, plan: Plan, out: NDArray[Any] | None, fields: Fields) -> Any:
         if not fields:
             if out is None:
-                out = np.empty(plan.layout.shape, self.dtype, self.order)
+                out = result_memory.empty(plan.layout.shape, self.dtype, self.order)
                 self._io.read(plan, out)
                 return out[plan.layout.drop]
             self._read_into(plan, out)
@@ -172,7 +173,7 @@ class Selectable(ABC):
         dtype = _dtype_of(self.dtype, fields)
         if out is not None:
             _require_readable_into(out, plan.layout.result_shape + dtype.shape, dtype.base)
-        whole = np.empty(plan.layout.shape, self.dtype, self.order)
+        whole = result_memory.empty(plan.layout.shape, self.dtype, self.order)
         self._io.read(plan, whole)
         found = whole[plan.layout.drop][fields if isinstance(fields, str) else list(fields)]
         if out is None:
