@@ -2,6 +2,7 @@
 
 import math
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,30 @@ def test_the_number_is_kept_beside_the_other_settings() -> None:
     assert type(array.config.threads) is int
     assert array.with_config({"write_empty_chunks": True}).config.threads == 3
     assert array.with_config({"threads": None}).config.threads is None
+
+
+class Waiting(fastzarr.MemoryStore):
+    """Notes the threads that read, and has each wait for as many as are expected at the same time."""
+
+    def __init__(self, parties: int) -> None:
+        super().__init__()
+        self.barrier = threading.Barrier(parties)
+        self.seen: set[int] = set()
+
+    def get_into(self, key: str, out: memoryview) -> int | None:
+        self.seen.add(threading.get_ident())
+        self.barrier.wait(timeout=10)
+        return super().get_into(key, out)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_call_has_as_many_threads_as_the_array_says(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FASTZARR_THREADS", "2")
+    store = Waiting(threads)
+    array = fastzarr.create_array(store, data=np.arange(6), chunks=1, compressors=None)
+    np.testing.assert_array_equal(array.with_config({"threads": threads})[...], np.arange(6))
+    assert len(store.seen) == threads
+    assert threading.get_ident() in store.seen
 
 
 def group(root: Path, path: str, **files: str) -> None:
