@@ -74,7 +74,6 @@ class Array(Node[ArrayMetadata], Selectable):
             write_empty_chunks=config.write_empty_chunks or metadata.fill_value is None,
             read_missing_chunks=config.read_missing_chunks,
             threads=config.threads,
-            threads=config.threads,
         )
 
     def __reduce__(self) -> tuple[object, ...]:
