@@ -1,5 +1,6 @@
 """Panels of the workloads over layouts: functions that draw on one pair of axes."""
 
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 LARGE = 2**20
 """Bytes of a chunk from which throughput is drawn, below it the time per chunk."""
+
+LABEL_WIDTH = 24
+"""Characters of the name of a case in a line."""
 
 
 def is_time(sections: Iterable[summary.Section]) -> bool:
@@ -88,25 +92,33 @@ def ranking(ax: "Axes", section: summary.Section) -> None:
 
 
 def lead(ax: "Axes", sections: Sequence[summary.Section]) -> None:
-    """The subject over the best peer of each case: median, and the reach of the ratios of the repeats."""
+    """The subject over the best peer of each case: median, and the reach of the ratios of the repeats.
+
+    Ratio and peer stand in a column on the right.
+    """
     mark = colours.BACKENDS[SUBJECT]
     found = [(section, section.lead) for section in reversed(sections) if section.lead]
     for y, (_, lead) in enumerate(found):
         ratios = lead.ratios.values()
         face = colours.GROUND if lead.tie else mark.light
         ax.plot([min(ratios), max(ratios)], [y, y], color=mark.light, lw=1)
-        ax.plot(lead.ratio, y, "o", color=mark.light, mfc=face, ms=7, zorder=4)
+        ax.plot(lead.ratio, y, "o", color=mark.light, mfc=face, ms=6, zorder=4)
         text = f"{words.ratio_text(lead.ratio)} {lead.peer}"
-        ax.annotate(text, (max(ratios), y), (8, 0), textcoords="offset points", va="center", fontsize=8)
+        ax.annotate(text, (1.03, y), xycoords=("axes fraction", "data"), va="center", fontsize=7.5)
     ax.axvline(1, color=colours.TEXT, lw=1, zorder=2)
-    ax.set_yticks(range(len(found)), [section.label for section, _ in found])
+    ax.set_yticks(range(len(found)), [lead_label(section) for section, _ in found], fontsize=7.5)
     ax.set_ylim(-0.6, len(found) - 0.4)
     ax.set_xscale("log")
     low = min(0.9, *(min(lead.ratios.values()) for _, lead in found))
-    high = max(1.1, *(max(lead.ratios.values()) for _, lead in found))
-    ax.set_xlim(low / 1.06, (high / low) ** 2 * low)
+    high = max(2, *(max(lead.ratios.values()) for _, lead in found))
+    ax.set_xlim(low / 1.1, high * 1.1)
     ax.grid(visible=False, axis="y")
     _plain_ticks(ax, "×")
+
+
+def lead_label(section: summary.Section) -> str:
+    """The label of a case in two lines where it is long."""
+    return textwrap.fill(section.label, LABEL_WIDTH)
 
 
 def speedup(ax: "Axes", scaling: Scaling, cores: int) -> None:

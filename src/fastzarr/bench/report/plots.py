@@ -63,6 +63,8 @@ class Plot:
     """How to read it."""
     panels: tuple[Panel, ...]
     """In reading order."""
+    panel_inches: tuple[float, float] = PANEL_INCHES
+    """Width and height of a panel."""
 
 
 def plots(bundle: Bundle) -> list[Plot]:
@@ -80,7 +82,7 @@ def plots(bundle: Bundle) -> list[Plot]:
 
 def save_png(plot: Plot, path: Path) -> None:
     """Write all panels of `plot` into one PNG."""
-    width, height = PANEL_INCHES
+    width, height = plot.panel_inches
     columns = 2 if len(plot.panels) == 4 else min(COLUMNS, len(plot.panels))
     rows = math.ceil(len(plot.panels) / columns)
     _render(plot.panels, (columns * width, rows * height + 0.4), columns, plot.title, "", path)
@@ -92,7 +94,7 @@ def svg(plot: Plot, number: int) -> str:
     A colour is `var(--rrggbb, #rrggbb)`, so that the page can give it another value on a dark ground.
     """
     text = io.StringIO()
-    _render(plot.panels[number : number + 1], PANEL_INCHES, 1, None, f"{plot.name} {number}", text)
+    _render(plot.panels[number : number + 1], plot.panel_inches, 1, None, f"{plot.name} {number}", text)
     element = text.getvalue()[text.getvalue().index("<svg") :]
     element = re.sub(r'<g id="[^"]*"', "<g", element)
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
