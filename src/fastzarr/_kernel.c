@@ -229,7 +229,7 @@ typedef struct Scratch {
     size_t encoded_size;
     char *chunk;
     size_t chunk_size;
-    void *decoder, *encoder; /* of zstd, with the functions that free them */
+    void *decoder, *encoder; /* of zstd, for the library that these functions are of */
     size_t (*free_decoder)(void *);
     size_t (*free_encoder)(void *);
 } Scratch;
@@ -498,7 +498,8 @@ static int decode(const Transfer *t, Scratch *s, char *to, const char *from, siz
     const Codec *codec = &t->codec;
     if (codec->kind == ZSTD) {
         const Zstd *zstd = &codec->zstd;
-        if (!s->decoder) {
+        if (s->free_decoder != zstd->free_decoder) {
+            if (s->decoder) s->free_decoder(s->decoder);
             s->decoder = zstd->new_decoder();
             s->free_decoder = zstd->free_decoder;
         }
@@ -523,7 +524,8 @@ static size_t encode(const Transfer *t, Scratch *s, char *to, size_t room_for, c
     const Codec *codec = &t->codec;
     if (codec->kind == ZSTD) {
         const Zstd *zstd = &codec->zstd;
-        if (!s->encoder) {
+        if (s->free_encoder != zstd->free_encoder) {
+            if (s->encoder) s->free_encoder(s->encoder);
             s->encoder = zstd->new_encoder();
             s->free_encoder = zstd->free_encoder;
         }
