@@ -76,6 +76,18 @@ class FileWriteStore(ReadableStore, Protocol):
         """
 
 
+class PartialWriteStore(ReadableStore, Protocol):
+    """A store that can change a few bytes of an object where they are, as well as `set` replaces all."""
+
+    def set_range(self, key: str, start: int, data: Buffer, size: int) -> bool:
+        """Replace the bytes from `start` on in an object of `size` bytes, and tell whether that was done.
+
+        Where it is False nothing has changed: so if there is no such object, or if anyone could find `data`
+        in part, a reader at the same time or, after the process was killed or the power failed, a later one.
+        Who has the object open, also by a snapshot, sees the change.
+        """
+
+
 class PlainFiles(NamedTuple):
     """A directory in which each object is the file that its key names."""
 

@@ -73,6 +73,13 @@ class WrapperStore(Closing):
         """As of the store within."""
         self._store.set(key, data)
 
+    def set_range(self, key: str, start: int, data: Buffer, size: int) -> bool:
+        """As of the store within, if `set` is; where it has none, nothing is done."""
+        set_range = getattr(self._store, "set_range", None)
+        if set_range is None or type(self).set is not WrapperStore.set:
+            return False
+        return bool(set_range(key, start, data, size))
+
     def erase(self, key: str) -> None:
         """As of the store within."""
         self._store.erase(key)
@@ -135,6 +142,18 @@ class LoggingStore(WrapperStore):
     def set(self, key: str, data: Buffer) -> None:
         """Logs the size in bytes."""
         self._logged("set", key, lambda: self._store.set(key, data), lambda _: _size(data))
+
+    def set_range(self, key: str, start: int, data: Buffer, size: int) -> bool:
+        """Logs the size in bytes, or that the store within can't do it."""
+        set_range = getattr(self._store, "set_range", None)
+        if set_range is None or type(self).set is not LoggingStore.set:
+            return False
+        return self._logged(
+            "set_range",
+            key,
+            lambda: bool(set_range(key, start, data, size)),
+            lambda done: _size(data) if done else "not done",
+        )
 
     def erase(self, key: str) -> None:
         """Logs the call."""

@@ -1,7 +1,8 @@
 """What every store does. A store passes by subclassing one of the contracts in a test module.
 
 `StoreContract` is for stores that are read, written and listed, `SnapshotStoreContract` for those of them
-that read snapshots, `ReadableStoreContract` for others.
+that read snapshots, `PartialWriteStoreContract` for those that change bytes in place, `ReadableStoreContract`
+for others.
 """
 
 import threading
@@ -13,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from fastzarr.errors import KeyNameError, ReadOnlyError
-from fastzarr.stores.base import ReadableStore, SnapshotStore, Store
+from fastzarr.stores.base import PartialWriteStore, ReadableStore, SnapshotStore, Store
 
 BAD_KEYS = ("", "/a", "a/", "a//b", ".", "..", "../a", "a/..", "a/../b", "a/./b", "a\\b", "a\0b")
 GOOD_KEYS = ("a", "c/0/0", "0..0", "...", ".zarray", "a.b", "a b", "é", "a/.hidden/b", "c%d", "~", "-")
@@ -283,3 +284,49 @@ class SnapshotStoreContract(StoreContract):
             assert reader.get_range("c/0", 0, 2) is None
         with pytest.raises(KeyNameError), held.snapshot("../c") as reader:
             reader.get_range("../c", 0, 2)
+
+
+class PartialWriteStoreContract(StoreContract):
+    """Tests of a store that changes bytes of an object where they are."""
+
+    def test_bytes_are_changed_in_place(self, store: Store) -> None:
+        changing = cast(PartialWriteStore, store)
+        content = bytearray(range(256)) * 64
+        store.set("c/0", content)
+        for start in (0, 64, 4096 + 8, len(content) - 8):
+            assert changing.set_range("c/0", start, memoryview(b"--12345678--")[2:10], len(content))
+            content[start : start + 8] = b"12345678"
+            assert bytes(store.get("c/0") or b"") == content
+        assert list(store.list_prefix("")) == ["c/0"]
+
+    @pytest.mark.parametrize("start", [-1, 0, 1, 57, 60, 63, 64, 4090, 8184, 8185, 8192, 9000])
+    @pytest.mark.parametrize("length", [0, 1, 8, 64, 5000])
+    def test_all_is_changed_or_nothing(self, store: Store, start: int, length: int) -> None:
+        before, data = bytes(8192), b"x" * length
+        store.set("a", before)
+        done = cast(PartialWriteStore, store).set_range("a", start, data, len(before))
+        assert bytes(store.get("a") or b"") == (
+            before[:start] + data + before[start + length :] if done else before
+        )
+        if done:
+            assert start >= 0
+            assert start + length <= len(before)
+
+    def test_an_object_that_is_not_as_expected_is_left_alone(self, store: Store) -> None:
+        changing = cast(PartialWriteStore, store)
+        store.set("a/b", b"0123456789abcdef")
+        for key, size in (("a/b", 15), ("a/b", 17), ("a/c", 16), ("a", 16), ("a/b/c", 16), ("new/a", 16)):
+            assert not changing.set_range(key, 0, b"--------", size)
+        assert list(store.list_prefix("")) == ["a/b"]
+        assert bytes(store.get("a/b") or b"") == b"0123456789abcdef"
+
+    @pytest.mark.parametrize("key", BAD_KEYS)
+    def test_bytes_of_bad_keys_are_not_changed(self, store: Store, key: str) -> None:
+        with pytest.raises(KeyNameError, match=r"^key .*: expected names joined by '/'"):
+            cast(PartialWriteStore, store).set_range(key, 0, b"1", 1)
+
+    def test_a_read_only_view_changes_no_bytes(self, store: Store) -> None:
+        store.set("a", b"01234567")
+        with pytest.raises(ReadOnlyError, match=r"'a' can't be written: the store .* is read only"):
+            cast(PartialWriteStore, store.with_read_only()).set_range("a", 0, b"x", 8)
+        assert bytes(store.get("a") or b"") == b"01234567"
