@@ -21,6 +21,7 @@ from zarr.core.buffer.cpu import Buffer
 from zarr.storage import MemoryStore
 
 import fastzarr
+from fastzarr import result_memory
 from fastzarr.errors import BufferMismatchError, ChunkError, MetadataError, SelectionError, StoreError
 from fastzarr.stores.registry import open_store
 
@@ -538,6 +539,19 @@ def not_there(names: dict[Any, str]) -> None:
         for name in text.split():
             assert hasattr(theirs_, name)
             assert not hasattr(twins[theirs_], name)
+
+
+def test_memory_of_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(result_memory, "_blocks", [])
+    shape = (2, 1 << 18)
+    found, other = ours(shape=shape)[...], theirs(shape=shape)[...]
+    assert isinstance(other, np.ndarray)
+    assert (found.base.dtype, found.base.ndim) == ("u1", 1)
+    assert other.base is None or other.base.dtype == "f4"
+    place = found.ctypes.data
+    del found
+    assert [ours(shape=shape)[...].ctypes.data for _ in range(3)] == [place] * 3
+    assert len(result_memory._blocks) == 1
 
 
 def test_asynchronous_twins() -> None:

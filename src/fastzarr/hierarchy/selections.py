@@ -44,8 +44,8 @@ class Selectable(ABC):
 
         `selection`: integers, slices with steps other than 0, one `...`. Also, as in zarr-python, one list or
         array of integers or booleans among them (see `oindex`); one for every dimension (see `vindex`);
-        booleans in the array's shape; and names of fields of a structured data type. The memory may be that of
-        an earlier result to which nothing refers any more. Raises `SelectionError` and `ChunkError`.
+        booleans in the array's shape; and names of fields of a structured data type. The memory may be
+        that of an earlier result to which nothing refers any more. Raises `SelectionError` and `ChunkError`.
         """
         dtype = self.dtype
         if dtype.names is not None:
