@@ -118,6 +118,7 @@ def test_leads_are_shown_for_each_peer_and_case(whole: str) -> None:
 def test_headlines_count_what_is_ahead_tied_and_behind(whole: str) -> None:
     plain = "Ahead in 2 of 3 comparisons, 1 tie, behind in none."
     assert plain in Page(whole).text
+    assert plain in " ".join(printed(measured.bundle()).split())
     bundle = measured.bundle()
     slow = tuple(
         replace(row, samples=measured.samples(9, 9, 9)) if row.backend == "fastzarr" else row

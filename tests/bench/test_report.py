@@ -371,6 +371,11 @@ def test_page_is_well_formed_and_needs_nothing_from_elsewhere(written: Path) -> 
     assert not re.search(r"url\((?!#)", text)
 
 
+def test_every_table_of_the_page_scrolls_in_a_box_of_its_own(written: Path) -> None:
+    text = written.read_text(encoding="utf-8")
+    assert text.count("<table") == len(re.findall(r'<div class="scroll"[^>]*>\s*<table', text)) > 3
+
+
 def test_page_names_machine_versions_arguments(shown: str) -> None:
     for part in (
         "A processor",

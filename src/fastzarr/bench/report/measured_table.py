@@ -45,6 +45,9 @@ def print_measured(bundle: Bundle, console: Console) -> None:
     if bundle.workload != "threads":
         console.print(_leads(shown, console.width))
         _print_dim(_legend(shown, console.width), console)
+    console.print()
+    for sentence in summary.headlines(shown):
+        console.print(Text(textwrap.fill(sentence, console.width)))
 
 
 def _print_case(sections: Sequence[summary.Section], console: Console) -> None:
