@@ -769,10 +769,38 @@ static int check_range(const Transfer *t, Py_ssize_t begin, Py_ssize_t end)
     return -1;
 }
 
-static PyObject *run(Transfer *t, PyObject *args, int reading)
+/* Release the first `count` locks, also while an exception is on its way. */
+static void release_locks(PyObject *locks, Py_ssize_t count)
 {
-    Py_ssize_t begin, end;
-    if (!PyArg_ParseTuple(args, "nn", &begin, &end) || check_range(t, begin, end)) return NULL;
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
+    while (count-- > 0) {
+        PyObject *done = PyObject_CallMethod(PyTuple_GetItem(locks, count), "release", NULL);
+        if (done)
+            Py_DECREF(done);
+        else
+            PyErr_WriteUnraisable(locks);
+    }
+    PyErr_Restore(type, value, traceback);
+}
+
+/* Take all locks of a tuple, or none of them. Here no interrupt can come between one step and the next. */
+static int take_locks(PyObject *locks)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_Size(locks); i++) {
+        PyObject *done = PyObject_CallMethod(PyTuple_GetItem(locks, i), "acquire", NULL);
+        if (!done) {
+            release_locks(locks, i);
+            return -1;
+        }
+        Py_DECREF(done);
+    }
+    return 0;
+}
+
+static PyObject *run(Transfer *t, Py_ssize_t begin, Py_ssize_t end, int reading)
+{
+    if (check_range(t, begin, end)) return NULL;
     Scratch *scratch = take_scratch(&t->scratch);
     char *left = calloc(1, (size_t)(end - begin) + 1);
     if (!scratch || !left) {
@@ -810,9 +838,21 @@ static PyObject *run(Transfer *t, PyObject *args, int reading)
     return numbers;
 }
 
-static PyObject *transfer_read(PyObject *self, PyObject *args) { return run((Transfer *)self, args, 1); }
+static PyObject *transfer_read(PyObject *self, PyObject *args)
+{
+    Py_ssize_t begin, end;
+    return PyArg_ParseTuple(args, "nn", &begin, &end) ? run((Transfer *)self, begin, end, 1) : NULL;
+}
 
-static PyObject *transfer_write(PyObject *self, PyObject *args) { return run((Transfer *)self, args, 0); }
+static PyObject *transfer_write(PyObject *self, PyObject *args)
+{
+    Py_ssize_t begin, end;
+    PyObject *locks;
+    if (!PyArg_ParseTuple(args, "nnO!", &begin, &end, &PyTuple_Type, &locks) || take_locks(locks)) return NULL;
+    PyObject *left = run((Transfer *)self, begin, end, 0);
+    release_locks(locks, PyTuple_Size(locks));
+    return left;
+}
 
 static PyObject *transfer_filled(PyObject *self, PyObject *args)
 {
@@ -1062,7 +1102,7 @@ static void transfer_dealloc(PyObject *self)
 
 static PyMethodDef transfer_methods[] = {
     {"read", transfer_read, METH_VARARGS, "read(begin, end): fill the array from these chunks; the numbers not done."},
-    {"write", transfer_write, METH_VARARGS, "write(begin, end): store these chunks; the numbers not done."},
+    {"write", transfer_write, METH_VARARGS, "write(begin, end, locks): store these chunks while holding the locks; the numbers not done."},
     {"filled", transfer_filled, METH_VARARGS, "filled(begin, end): for each chunk whether it is the fill value."},
     {"encode", transfer_encode, METH_VARARGS,
      "encode(begin, end): the sizes of these chunks, encoded, as int64, -1 where one is left out, and their bytes "

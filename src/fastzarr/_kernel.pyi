@@ -26,8 +26,8 @@ class Transfer:
     def read(self, begin: int, end: int, /) -> list[int]:
         """Fill the array from chunks number `begin` to `end` - 1; the numbers of those that are left."""
 
-    def write(self, begin: int, end: int, /) -> list[int]:
-        """Store these chunks; the numbers of those that are left."""
+    def write(self, begin: int, end: int, locks: tuple[Any, ...], /) -> list[int]:
+        """Store these chunks while holding the locks; the numbers of those that are left."""
 
     def filled(self, begin: int, end: int, /) -> bytes:
         """For each of these chunks 1 where all of it is the fill value, else 0."""

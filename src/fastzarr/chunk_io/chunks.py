@@ -164,12 +164,10 @@ class ChunkIO:
         transfer = kernel.files(
             value, bounds, self._axes, files, self._key_template, reading=False, fill_missing=False
         )
-        first, last = plan[0].coords, plan[plan.count - 1].coords
+        first, last, locks = plan[0].coords, plan[plan.count - 1].coords, self._locks
 
         def write(batch: tuple[int, int]) -> None:
-            with self._locks.held(first, last, *batch):
-                left = transfer.write(*batch)
-            for number in left:
+            for number in transfer.write(*batch, locks.of_run(first, last, *batch)):
                 self._write_part(plan[number], value)
 
         threads = kernel.threads(plan.count, self.threads(plan.count))

@@ -7,10 +7,9 @@ order, and no other meanwhile.
 from __future__ import annotations
 
 import contextlib
-import operator
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -36,26 +35,23 @@ class ChunkLocks:
         """The lock of a chunk; others may share it."""
         return _chunks[self._number(coords)]
 
-    @contextlib.contextmanager
-    def held(self, first: Sequence[int], last: Sequence[int], begin: int, end: int) -> Iterator[None]:
-        """Hold the locks of some chunks of the box from `first` to `last`, by their numbers in C order."""
+    def of_run(
+        self, first: Sequence[int], last: Sequence[int], begin: int, end: int
+    ) -> tuple[threading.RLock, ...]:
+        """The locks of some chunks of the box from `first` to `last`, by their numbers in C order.
+
+        They are in the order in which they are to be taken.
+        """
         places = np.arange(begin, end)
-        number = np.zeros(end - begin, np.int64)
         coords = []
         for low, high in zip(reversed(first), reversed(last), strict=True):
             places, along = np.divmod(places, high - low + 1)
             coords.append(along + low)
+        number = np.zeros(end - begin, np.int64)
         for along in reversed(coords):
             number = number * _STRIDE + along
-        locks = [_chunks[place] for place in np.unique((number + self._salt) % _CHUNK_LOCKS).tolist()]
-        held: list[bool] = []
-        try:
-            # One step for an interrupt: what is taken is in the list.
-            held.extend(map(operator.methodcaller("acquire"), locks))
-            yield
-        finally:
-            for lock in locks[: len(held)]:
-                lock.release()
+        taken = np.unique((number + self._salt) % _CHUNK_LOCKS)
+        return tuple([_chunks[place] for place in taken.tolist()])
 
     def _number(self, coords: Sequence[int]) -> int:
         number = 0
@@ -71,11 +67,11 @@ class NoLocks:
         """A lock that is always free."""
         return contextlib.nullcontext()
 
-    def held(
+    def of_run(
         self, first: Sequence[int], last: Sequence[int], begin: int, end: int
-    ) -> contextlib.AbstractContextManager[object]:
-        """Several of them."""
-        return contextlib.nullcontext()
+    ) -> tuple[threading.RLock, ...]:
+        """None."""
+        return ()
 
 
 def document_lock(store: Store, path: str) -> threading.RLock:

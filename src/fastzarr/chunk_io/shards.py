@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from fastzarr.chunk_io import crew
 from fastzarr.chunk_io.kernel import Kernel
+from fastzarr.chunk_io.shard_writing import ShardWrite
 from fastzarr.errors import ChunkError, CodecError
 from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.indexing.plan import Bounds
@@ -89,7 +89,7 @@ class Shards:
         value: NDArray[Any],
     ) -> None:
         """Write a shard's share of a selection; whoever calls has the shard's lock."""
-        if projection.complete and self._write_by_kernel(outer, store, key, extent, value):
+        if self._write_by_kernel(outer, store, key, extent, projection, value):
             return
         old = None if projection.complete else store.get(key)
         try:
@@ -106,39 +106,52 @@ class Shards:
             store.set(key, shard.encode())
 
     def _write_by_kernel(
-        self, outer: InnerIO, store: Store, key: str, extent: tuple[int, ...], value: NDArray[Any]
+        self,
+        outer: InnerIO,
+        store: Any,
+        key: str,
+        extent: tuple[int, ...],
+        projection: Projection,
+        value: NDArray[Any],
     ) -> bool:
-        """Write all of a shard through the kernel, and tell whether that was done."""
+        """Write whole inner chunks through the kernel, and tell whether that was done."""
         kernel, layout = self._kernel, self._layout
-        if kernel is None or value.dtype != layout.spec.dtype:
+        bounds = None if kernel is None else self._bounds(projection)
+        if kernel is None or bounds is None or value.dtype != layout.spec.dtype:
             return False
-        index = np.full((*layout.counts, 2), ABSENT)
-        counts = [-(-size // inner) for size, inner in zip(extent, layout.chunk_shape, strict=True)]
-        entries = index[tuple([slice(count) for count in counts])]
-        whole = _Whole(kernel, value, extent, index, entries, outer.threads(math.prod(counts)))
-        if not kernel.plain:
-            content = whole.encoded(0 if layout.index_at_end else layout.index_size)
-            if content is None:
+        if not all(map(_covers, bounds, layout.chunk_shape, extent)):
+            return False
+        shard = ShardWrite(layout, kernel, value, bounds, extent, outer.threads(math.prod(layout.counts)))
+        into_file = hasattr(store, "set_by")
+        if projection.complete and (into_file or not kernel.plain):
+            if not shard.prepare(None):
                 return False
-            if not content:
+            if shard.empty:
                 store.erase(key)
-                return True
-            encoded = layout.index.encode(index)
-            store.set(key, b"".join((*content, encoded) if layout.index_at_end else (encoded, *content)))
+            elif not kernel.plain:
+                store.set(key, shard.whole())
+            else:
+                return store.set_by(key, lambda file: shard.put(-1, file))  # type: ignore[no-any-return]
             return True
-        if not hasattr(store, "set_by"):
+        if not into_file or not hasattr(store, "snapshot"):
             return False
-        end = whole.place(0 if layout.index_at_end else layout.index_size)
-        if end is None:
-            store.erase(key)
-            return True
-        encoded = layout.index.encode(index)
+        with store.snapshot(key) as old:
+            index = ShardReader.read_index(layout, old, key)
+            if index is not None and not self._is_within(index, old.size):
+                return False
+            if not shard.prepare(index):
+                return False
+            if not shard.empty:
+                file = -1 if index is None else old.fileno()
+                return store.set_by(key, lambda new: shard.put(file, new))  # type: ignore[no-any-return]
+        store.erase(key)
+        return True
 
-        def write(file: int) -> bool:
-            os.pwrite(file, encoded, end if layout.index_at_end else 0)
-            return whole.put(file)
-
-        return store.set_by(key, write)  # type: ignore[no-any-return]
+    def _is_within(self, index: NDArray[np.uint64], size: int) -> bool:
+        """Whether the inner chunks of an index end where the content of a shard of `size` bytes does, or before."""
+        end = size - (self._layout.index_size if self._layout.index_at_end else 0)
+        stored = index[index[..., 0] != ABSENT]
+        return bool((stored.sum(axis=-1) <= end).all())
 
     def _read_by_kernel(
         self,
@@ -209,74 +222,6 @@ class Shards:
         return self._io.inside(shard, grid, outer), grid.replan(projection)
 
 
-class _Whole:
-    """All of a shard on its way from an array through the kernel."""
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        value: NDArray[Any],
-        extent: tuple[int, ...],
-        index: NDArray[np.uint64],
-        entries: NDArray[np.uint64],
-        threads: int,
-    ) -> None:
-        self._kernel = kernel
-        self._value = value
-        self._extent = extent
-        self._index = index
-        self._entries = entries
-        """Those of the inner chunks that lie in the array: a view of the index."""
-        self._count = entries[..., 0].size
-        self._threads = kernel.threads(self._count, threads)
-
-    def encoded(self, begin: int) -> list[bytes] | None:
-        """The encoded inner chunks, in C order, of which the index tells from byte `begin` on.
-
-        None where that failed.
-        """
-        transfer = self._transfer(-1)
-        found: list[tuple[int, tuple[bytes, bytes] | None]] = []
-        self._run(lambda batch: found.append((batch[0], transfer.encode(*batch))))
-        parts = [part for _, part in sorted(found, key=lambda item: item[0]) if part is not None]
-        if len(parts) < len(found):
-            return None
-        sizes = np.frombuffer(b"".join([sizes for sizes, _ in parts]), np.int64)
-        self._point(sizes >= 0, begin, sizes[sizes >= 0])
-        return [content for _, content in parts if content]
-
-    def place(self, begin: int) -> int | None:
-        """Give inner chunks that are not coded their places in the index, from byte `begin` on.
-
-        Where they end; None where all of them are left out.
-        """
-        filled = np.frombuffer(self._transfer(-1).filled(0, self._count), np.bool_)
-        stored = ~filled if self._kernel.elide else np.ones_like(filled)
-        if not stored.any():
-            return None
-        sizes = np.full(np.count_nonzero(stored), self._kernel.nbytes)
-        self._point(stored, begin, sizes)
-        return begin + int(sizes.sum())
-
-    def put(self, file: int) -> bool:
-        """Write inner chunks that are not coded to their places in an open file, and tell whether all are."""
-        transfer = self._transfer(file)
-        left: list[int] = []
-        self._run(lambda batch: left.extend(transfer.write(*batch)))
-        return not left
-
-    def _point(self, stored: NDArray[np.bool_], begin: int, sizes: NDArray[np.int64]) -> None:
-        chosen = stored.reshape(self._entries.shape[:-1])
-        self._entries[chosen] = np.stack([begin + np.cumsum(sizes) - sizes, sizes], axis=-1)
-
-    def _transfer(self, file: int) -> Any:
-        bounds = [(0, size, 1, size) for size in self._extent]
-        return self._kernel.shard(self._value, bounds, self._extent, file, self._index, 0, reading=False)
-
-    def _run(self, act: Callable[[tuple[int, int]], None]) -> None:
-        crew.run(act, self._kernel.batches(self._count, self._threads), self._threads)
-
-
 class _Indices:
     """Shard indices of stored shards that can be told from others, the ones read last, of bounded size."""
 
@@ -298,3 +243,9 @@ class _Indices:
             with contextlib.suppress(KeyError):
                 self._kept.popitem(last=False)
         self._kept[key] = version, index
+
+
+def _covers(bound: Bounds, size: int, extent: int) -> bool:
+    """Whether the selection along one dimension takes all of each inner chunk that it meets."""
+    start, _, step, length = bound
+    return step == 1 and start % size == 0 and (start + length == extent or (start + length) % size == 0)
