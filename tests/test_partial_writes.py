@@ -7,7 +7,9 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from oracle import files
 
 import fastzarr
 from fastzarr.errors import KeyNameError
@@ -224,3 +226,66 @@ def test_a_reader_sees_the_old_bytes_or_the_new(store: fastzarr.LocalStore) -> N
         stop.set()
         thread.join()
     assert seen <= {b"\0" * 8, b"\xff" * 8}
+
+
+LAYOUTS: list[dict[str, Any]] = [
+    {},
+    {"config": {"order": "F"}},
+    {"serializer": {"name": "bytes", "configuration": {"endian": "big"}}},
+    {"filters": [{"name": "transpose", "configuration": {"order": [2, 0, 1]}}]},
+    {"dtype": "c16"},
+    {"dtype": "u1"},
+    {"dtype": "M8[s]", "fill_value": np.datetime64(7, "s")},
+    {"zarr_format": 2, "order": "F", "dtype": ">f4"},
+    {"zarr_format": 2, "dtype": "S3"},
+    {"chunks": [[4, 3], [5], [6, 3]]},
+    {"config": {"write_empty_chunks": True}},
+    {"compressors": {"name": "crc32c"}},
+    {"shards": (8, 5, 6)},
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=str)
+def test_single_elements_are_written_as_whole_chunks_would_be(layout: dict[str, Any], tmp_path: Path) -> None:
+    shape = (7, 5, 9)
+    given = {"shape": shape, "chunks": (4, 5, 6), "dtype": "i4", "compressors": None} | layout
+    objects: dict[str, bytes] = {}
+    random = np.random.default_rng(0)
+    # A memory store changes nothing in place, so it has what is expected.
+    array, other = (fastzarr.create_array(store, **given) for store in (tmp_path, objects))
+    expected = np.full(shape, array.fill_value, array.dtype)
+    expected[:, :, :6] = random.integers(1, 100, (7, 5, 6)).astype(array.dtype)
+    array[:, :, :6] = other[:, :, :6] = expected[:, :, :6]
+    for turn in range(60):
+        place = tuple(int(random.integers(size)) for size in shape)
+        value = np.int64(turn % 50).astype(array.dtype)
+        expected[place] = value
+        for one in (array, other):
+            if turn % 3 == 0:
+                one[place] = value
+            elif turn % 3 == 1:
+                one[tuple(slice(n, n + 1) for n in place)] = value
+            else:
+                one.vindex[tuple([n] for n in place)] = value
+        assert array[place] == value
+    np.testing.assert_array_equal(array[...], expected)
+    assert files(tmp_path) == objects
+
+
+def test_a_chunk_that_becomes_the_fill_value_is_left_out(tmp_path: Path) -> None:
+    array = fastzarr.create_array(tmp_path, shape=(4,), chunks=(2,), dtype="i4", compressors=None)
+    array[:] = [1, 0, 2, 2]
+    array[0] = 0
+    assert not (tmp_path / "c/0").exists()
+    array[1] = 5
+    assert array[...].tolist() == [0, 5, 2, 2]
+
+
+@pytest.mark.parametrize("content", [b"", b"1234567", b"123456789"])
+def test_one_element_in_a_damaged_chunk_raises(content: bytes, tmp_path: Path) -> None:
+    array = fastzarr.create_array(tmp_path, shape=(4,), chunks=(2,), dtype="i4", compressors=None)
+    array[:] = 1
+    (tmp_path / "c/1").write_bytes(content)
+    with pytest.raises(fastzarr.errors.ChunkError, match=f"got {len(content)} bytes, expected 8"):
+        array[2] = 5
+    assert (tmp_path / "c/1").read_bytes() == content
