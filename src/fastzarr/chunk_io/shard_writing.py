@@ -1,4 +1,4 @@
-"""A shard written through the kernel: whole inner chunks of an array, the others as the old shard has them."""
+"""A shard written through the kernel: whole inner chunks of an array, others as the old shard has them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ShardWrite:
         return self._content + encoded if self._layout.index_at_end else encoded + self._content
 
     def put(self, old: int, file: int) -> bool:
-        """Write the shard into an open file, with what is kept of the open file `old`; whether that was done."""
+        """Write the shard into an open file, with what is kept of an open `old` one; whether that was done."""
         os.pwrite(file, self._layout.index.encode(self._index), self._end if self._layout.index_at_end else 0)
         failed: list[object] = []
         crew.run(lambda task: failed.extend(task()), self._tasks(old, file), self._threads)

@@ -148,7 +148,7 @@ class Shards:
         return True
 
     def _is_within(self, index: NDArray[np.uint64], size: int) -> bool:
-        """Whether the inner chunks of an index end where the content of a shard of `size` bytes does, or before."""
+        """Whether no inner chunk reaches beyond the content of a shard of `size` bytes."""
         end = size - (self._layout.index_size if self._layout.index_at_end else 0)
         stored = index[index[..., 0] != ABSENT]
         return bool((stored.sum(axis=-1) <= end).all())
