@@ -27,6 +27,9 @@ from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.stores.base import Buffer, Store
 from fastzarr.stores.memory import MemoryStore
 
+_FEW_BYTES = 64
+"""That a store may change in place."""
+
 
 class ChunkIO:
     """Reads and writes the chunks of one array."""
@@ -254,6 +257,8 @@ class ChunkIO:
             if self._shards is not None:
                 self._shards.write(self, self._store, key, self._extent(coords), projection, value)
                 return
+            if not complete and self._write_in_place(key, projection, value):
+                return
             if complete and not padded:
                 chunk = value if value.dtype == self._dtype else value.astype(self._dtype)
             else:
@@ -261,6 +266,31 @@ class ChunkIO:
                 chunk = np.full(self._chunks, self._fill, self._dtype) if old is None else old
                 (chunk if self._field is None else chunk[self._field])[selected] = value
             self._put(key, chunk)
+
+    def _write_in_place(self, key: str, projection: Projection, value: NDArray[Any]) -> bool:
+        """Write a few bytes into a stored chunk that is not coded, where its store can; whether that was done."""
+        chain = self._chain
+        set_range = getattr(self._store, "set_range", None)
+        if set_range is None or not chain.fixed_size or self._field is not None:
+            return False
+        if value.size * self._dtype.itemsize > _FEW_BYTES:
+            return False
+        start = 0
+        runs: list[int] = []
+        for chosen, length, stride in zip(
+            projection.chunk, value.shape, chain.strides(self._chunks), strict=True
+        ):
+            if not isinstance(chosen, slice):
+                return False
+            start += chosen.start * stride
+            runs += [stride * chosen.step] if length > 1 else []
+        if runs not in ([], [self._dtype.itemsize]):
+            return False
+        elements = value.astype(self._dtype, copy=False)
+        if self._elided is not None and self._elided.covers(elements):
+            return False  # all of the chunk may be the fill value then, and be left out
+        stored = np.ascontiguousarray(elements, chain.stored_dtype).reshape(-1).view(np.uint8)
+        return bool(set_range(key, start, stored.data, chain.nbytes))
 
     def _extent(self, coords: tuple[int, ...]) -> tuple[int, ...]:
         """How much of a chunk lies in the array."""

@@ -91,7 +91,7 @@ class ShardWrite:
         return self._content + encoded if self._layout.index_at_end else encoded + self._content
 
     def put(self, old: int, file: int) -> bool:
-        """Write the shard into an open file, with what is kept of an open `old` one; whether that was done."""
+        """Write the shard into an open file, with what is kept of an open `old` one; was that done?"""
         os.pwrite(file, self._layout.index.encode(self._index), self._end if self._layout.index_at_end else 0)
         failed: list[object] = []
         crew.run(lambda task: failed.extend(task()), self._tasks(old, file), self._threads)

@@ -104,8 +104,8 @@ class PlainFiles(NamedTuple):
 class FileStore(ReadableStore, Protocol):
     """A store of plain files, which others may read and write many at a time, as the store does."""
 
-    def plain_files(self) -> PlainFiles:
-        """Where they are."""
+    def plain_files(self) -> PlainFiles | None:
+        """Where they are; None where the store's own methods must be called."""
 
 
 class RangeReader(Protocol):

@@ -34,6 +34,8 @@ _PARTIAL = ".partial"
 _RUN = os.urandom(4).hex()
 _serial = itertools.count()
 _KNOWN_DIRECTORIES = 4096
+_OF_FILES = ("get", "get_into", "set", "erase")
+"""Methods that others may do the work of."""
 _GRAIN = 2_000_000_000
 """Nanoseconds for which two contents of a file may have the same times."""
 _ATTEMPTS = 100
@@ -86,8 +88,11 @@ class LocalStore(Closing):
         """Equal for stores in the same directory."""
         return self._inside
 
-    def plain_files(self) -> PlainFiles:
-        """Where the files are, for those that read and write many of them at once."""
+    def plain_files(self) -> PlainFiles | None:
+        """Where the files are, for those who move many at once; None where a subclass does more."""
+        own = type(self)
+        if any(getattr(own, name) is not getattr(LocalStore, name) for name in _OF_FILES):
+            return None
         writable = not self.read_only and self.durability == "none"
         return PlainFiles(self.root, self._inside, f"{os.getpid():x}-{_RUN}", writable)
 
