@@ -2,9 +2,10 @@
 PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 VENV := .venv/$(VERSION)
+APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test check lint types tests format clean
+.PHONY: help bench test check lint types tests sanitize format clean always
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:/ {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,12 +27,16 @@ types: $(VENV)/dev.stamp  ## mypy, strict
 tests: $(VENV)/dev.stamp .venv/system.stamp  ## pytest
 	$(VENV)/bin/pytest
 
+sanitize: $(VENV)/dev.stamp  ## tests of the kernel with address and undefined-behaviour sanitizers
+	$(VENV)/bin/python tests/sanitize.py
+
 format: $(VENV)/dev.stamp  ## rewrite the source as ruff wants it
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
 
 clean:  ## remove environments, caches and builds; results/ stays
 	rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf src/fastzarr/_kernel.*.so src/fastzarr.egg-info
 	find src tests -name __pycache__ -type d -exec rm -rf {} +
 
 # Programs that tests run, installed once where that is possible; without them those tests are skipped.
@@ -43,15 +48,34 @@ clean:  ## remove environments, caches and builds; results/ stays
 	if [ -z "$$missing" ]; then touch $@; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "Installing$$missing, for tests over HTTP and of zarrita.js"; \
-	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends $$missing; } \
+	  { apt-get -qq update && $(APT_INSTALL) $$missing; } \
 	    >.venv/system.log 2>&1 && touch $@ || echo "could not be installed:$$missing; see .venv/system.log"; \
 	else echo "not installed:$$missing; the tests that run them are skipped"; fi
 
-# An extra is installed once, and again when pyproject.toml changes.
-$(VENV)/%.stamp: pyproject.toml | $(VENV)/bin/python
+# An extra is installed once, and again when what it is built from changes. A kernel older than its source is removed,
+# since it would stay where the new one can't be compiled.
+$(VENV)/%.stamp: pyproject.toml setup.py src/fastzarr/_kernel.c $(VENV)/compiler | $(VENV)/bin/python
 	@echo "Installing fastzarr[$*] into $(VENV), once; this takes a minute or two"
+	@find src/fastzarr -name '_kernel.*.so' ! -newer src/fastzarr/_kernel.c -delete
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@$(VENV)/bin/python -c 'import fastzarr._kernel' 2>/dev/null || \
+	  echo "fastzarr has no compiled kernel here ($$(cat $(VENV)/compiler)): all works, many small chunks are slower"
 	@touch $@
+
+# What the kernel is compiled with, installed where that is possible (tried once). Says what there is, and changes only
+# with it: the kernel is built as soon as it can be.
+$(VENV)/compiler: always | $(VENV)/bin/python
+	@include=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))'); \
+	cc=$${CC:-$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))')}; \
+	works() { echo '#include <Python.h>' | $$cc "-I$$include" -fsyntax-only -x c - 2>/dev/null; }; \
+	if ! works && [ ! -e $@ ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  [ -e "$$include/Python.h" ] || headers=python$(VERSION)-dev; \
+	  echo "Installing gcc libc6-dev $$headers, for the compiled kernel"; \
+	  { apt-get -qq update && $(APT_INSTALL) gcc libc6-dev $$headers; } >.venv/compiler.log 2>&1 || \
+	    echo "could not be installed; see .venv/compiler.log"; \
+	fi; \
+	works && found="a C compiler and Python.h" || found="no $$cc with $$include/Python.h"; \
+	[ "$$(cat $@ 2>/dev/null)" = "$$found" ] || echo "$$found" >$@
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys' 2>/dev/null || { \
