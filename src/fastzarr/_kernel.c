@@ -329,10 +329,11 @@ typedef struct {
     char *root, *inside, *template, *partial;
     size_t inside_length;
     /* a shard */
-    int file;
+    int file; /* -1 where the kernel opens it */
     Py_buffer index;
     int has_index;
     size_t limit;
+    uint64_t version[5];
 } Transfer;
 
 static Share share_of(const Axis *axis, Py_ssize_t number)
@@ -714,7 +715,7 @@ static int write_file(const Transfer *t, Scratch *s, Directory *directory, Part 
     if (!name) return LEFT;
     if (erase) return directory->file < 0 || unlinkat(directory->file, name, 0) == 0 || errno == ENOENT ? DONE : LEFT;
     unsigned long long number = __atomic_add_fetch(&serial, 1, __ATOMIC_RELAXED);
-    snprintf(partial, sizeof partial, ".%s.%s-k%llx.partial", name, t->partial, number);
+    snprintf(partial, sizeof partial, ".%s.%lx-%s-k%llx.partial", name, (long)getpid(), t->partial, number);
     int file = openat(directory->file, partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (file < 0) return LEFT;
     int failed = put_content(t, s, part, file);
@@ -738,7 +739,7 @@ static uint64_t *entry_of(const Transfer *t, const Part *part)
     return (uint64_t *)t->index.buf + 2 * at;
 }
 
-static int read_inner(const Transfer *t, Scratch *s, Part *part)
+static int read_inner(const Transfer *t, Scratch *s, Part *part, int file)
 {
     const uint64_t *entry = entry_of(t, part);
     if (entry[0] == ABSENT) {
@@ -746,7 +747,39 @@ static int read_inner(const Transfer *t, Scratch *s, Part *part)
         return DONE;
     }
     if (entry[1] > t->limit || entry[0] > t->limit - entry[1]) return LEFT;
-    return read_stored(t, s, part, t->file, (size_t)entry[0], (size_t)entry[1]);
+    return read_stored(t, s, part, file, (size_t)entry[0], (size_t)entry[1]);
+}
+
+/* Device, number, size and times of a file, which tell it from what was or will be in its place. */
+static void get_version(const struct stat *status, uint64_t *version)
+{
+#ifdef __APPLE__
+    struct timespec changed = status->st_mtimespec, renamed = status->st_ctimespec;
+#else
+    struct timespec changed = status->st_mtim, renamed = status->st_ctim;
+#endif
+    version[0] = (uint64_t)status->st_dev;
+    version[1] = (uint64_t)status->st_ino;
+    version[2] = (uint64_t)status->st_size;
+    version[3] = (uint64_t)changed.tv_sec * 1000000000u + (uint64_t)changed.tv_nsec;
+    version[4] = (uint64_t)renamed.tv_sec * 1000000000u + (uint64_t)renamed.tv_nsec;
+}
+
+/* Open the shard of which the index is known; -1 where there is another in its place. */
+static int open_shard(const Transfer *t)
+{
+    char path[2 * PATH_SIZE];
+    snprintf(path, sizeof path, "%s/%s", t->root, t->template);
+    int file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat status;
+    uint64_t version[5];
+    if (file < 0) return -1;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode) && is_inside(t, file)) {
+        get_version(&status, version);
+        if (memcmp(version, t->version, sizeof version) == 0) return file;
+    }
+    close(file);
+    return -1;
 }
 
 static int write_inner(const Transfer *t, Scratch *s, Part *part)
@@ -811,20 +844,26 @@ static PyObject *run(Transfer *t, Py_ssize_t begin, Py_ssize_t end, int reading)
     Py_BEGIN_ALLOW_THREADS
     Directory directory;
     directory.known = 0;
+    int file = t->has_index && t->root ? open_shard(t) : t->file;
     for (Py_ssize_t number = begin; number < end; number++) {
         Part part;
         locate(t, number, &part);
         int outcome = DONE;
-        if (!part.empty) {
-            if (reading)
-                outcome = t->has_index ? read_inner(t, scratch, &part) : read_file(t, scratch, &directory, &part);
-            else
-                outcome = t->has_index ? write_inner(t, scratch, &part) : write_file(t, scratch, &directory, &part);
-        }
+        if (part.empty)
+            outcome = DONE;
+        else if (t->has_index && file < 0)
+            outcome = LEFT;
+        else if (t->has_index)
+            outcome = reading ? read_inner(t, scratch, &part, file) : write_inner(t, scratch, &part);
+        else if (reading)
+            outcome = read_file(t, scratch, &directory, &part);
+        else
+            outcome = write_file(t, scratch, &directory, &part);
         left[number - begin] = (char)outcome;
         count += outcome;
     }
     close_directory(&directory);
+    if (file >= 0 && file != t->file) close(file);
     Py_END_ALLOW_THREADS
     scratch->next = t->scratch;
     t->scratch = scratch;
@@ -1007,7 +1046,8 @@ static char *copy_text(const char *text)
 /* Transfer(array, writable, dimensions, fill, elide, fill_missing, codec, files, shard)
 
    files: (root, real root with a slash at its end, template of keys, name for unfinished files), or None
-   shard: (file descriptor, index, where the inner chunks end), or None */
+   shard: (file descriptor, index, where the inner chunks end, b""), or None
+   both: a shard whose key is the template and that has the version (get_version), with -1 as descriptor */
 static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(keywords))
 {
     PyObject *array, *codec, *files, *shard;
@@ -1050,14 +1090,21 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
         int places = 0;
         for (const char *at = template; *at; at++)
             if (*at == '%') places += *++at == 'd';
-        if (strlen(root) >= PATH_SIZE || places != t->ndim) {
+        if (strlen(root) >= PATH_SIZE || strlen(template) >= PATH_SIZE || (shard == Py_None && places != t->ndim)) {
             PyErr_SetString(PyExc_ValueError, "files: expected a shorter root, and a place for each coordinate");
             goto failed;
         }
-    } else {
+    }
+    if (shard != Py_None) {
         PyObject *index;
-        Py_ssize_t limit;
-        if (!PyArg_ParseTuple(shard, "iOn", &t->file, &index, &limit)) goto failed;
+        Py_ssize_t limit, version_size;
+        const char *version;
+        if (!PyArg_ParseTuple(shard, "iOny#", &t->file, &index, &limit, &version, &version_size)) goto failed;
+        if (files != Py_None && (version_size != sizeof t->version || t->file != -1)) {
+            PyErr_SetString(PyExc_ValueError, "shard: expected file -1 and a version of 40 bytes");
+            goto failed;
+        }
+        if (files != Py_None) memcpy(t->version, version, sizeof t->version);
         if (PyObject_GetBuffer(index, &t->index, PyBUF_C_CONTIGUOUS)) goto failed;
         t->has_index = 1;
         t->limit = (size_t)limit;
@@ -1068,6 +1115,10 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
             PyErr_SetString(PyExc_ValueError, "index: expected uint64 in the shape of the shard's chunks, and 2");
             goto failed;
         }
+    }
+    if (files == Py_None && shard == Py_None) {
+        PyErr_SetString(PyExc_ValueError, "got neither files nor a shard");
+        goto failed;
     }
     PyBuffer_Release(&dimensions);
     PyBuffer_Release(&fill);
@@ -1110,7 +1161,10 @@ static PyMethodDef transfer_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static Py_ssize_t transfer_length(PyObject *self) { return ((Transfer *)self)->count; }
+
 static PyType_Slot transfer_slots[] = {
+    {Py_sq_length, transfer_length},
     {Py_tp_new, transfer_new},
     {Py_tp_dealloc, transfer_dealloc},
     {Py_tp_methods, transfer_methods},

@@ -6,8 +6,10 @@ class Transfer:
     Arguments: an array with a buffer, whether it is written to; start, stop, step, length, chunk size, array
     size and stride in the chunk (int64) of each dimension; the fill value's bytes; whether chunks that equal
     it are left out, and whether missing ones are filled with it; a `fastzarr.codecs.native` codec, or None;
-    root, real root with `/` at its end, template of keys and name for unfinished files, or None; or a file
-    descriptor, an index (uint64, shape of the shard in inner chunks and 2) and the end of its content.
+    root, real root with `/` at its end, template of keys and name for unfinished files, or None; a file
+    descriptor, an index (uint64, shape of the shard in inner chunks and 2), the end of its content and `b""`,
+    or None; or both: of a shard with the template as its key, which has to have the version that stands last,
+    and -1 as descriptor.
     """
 
     def __new__(
@@ -20,9 +22,12 @@ class Transfer:
         fill_missing: bool,
         codec: tuple[object, ...] | None,
         files: tuple[bytes, ...] | None,
-        shard: tuple[int, Any, int] | None,
+        shard: tuple[int, Any, int, bytes] | None,
         /,
     ) -> Transfer: ...
+    def __len__(self) -> int:
+        """Number of chunks."""
+
     def read(self, begin: int, end: int, /) -> list[int]:
         """Fill the array from chunks number `begin` to `end` - 1; the numbers of those that are left."""
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fastzarr import sharding
 from fastzarr.chunk_io import crew
-from fastzarr.chunk_io.kernel import Kernel, plain_files
+from fastzarr.chunk_io.kernel import Kernel, place_of
 from fastzarr.chunk_io.locks import ChunkLocks, NoLocks
 from fastzarr.chunk_io.shards import Shards
 from fastzarr.chunks.axis import Axis
@@ -62,6 +62,7 @@ class ChunkIO:
         self._fill = fill_value
         self._read_missing = read_missing_chunks
         self._elided = None if write_empty_chunks else FillPattern(fill_value, dtype)
+        self._place, self._writable = place_of(store, key_template)
         self._kernel = Kernel.of(chain, chunks, dtype, fill_value, elide=not write_empty_chunks)
         layout = sharding.layout_of(chain)
         self._shards = None
@@ -97,6 +98,8 @@ class ChunkIO:
 
     def read(self, plan: Plan, out: NDArray[Any]) -> None:
         """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
+        if plan.count == 1 and self._read_kept_shard(plan, out):
+            return
         only = plan.only
         if only is not None and (self._shards is not None or (only.complete and not only.padded)):
             self._read_chunk(only, out)
@@ -133,48 +136,43 @@ class ChunkIO:
         for number in numbers:
             self._read_part(plan[number], out)
 
+    def _read_kept_shard(self, plan: Plan, out: NDArray[Any]) -> bool:
+        """Read from one shard whose index is known, and tell whether that was so."""
+        shards, bounds, place = self._shards, plan.bounds, self._place
+        if shards is None or bounds is None or place is None:
+            return False
+        return shards.read_kept(self, place, self._key_template, self._axes, bounds, out)
+
     def _read_by_kernel(self, plan: Plan, out: NDArray[Any]) -> bool:
         """Read through the kernel, if there is one for such chunks, and tell whether that was so."""
-        kernel = self._kernel
-        files = None if kernel is None or plan.bounds is None else plain_files(self._store)
-        if kernel is None or plan.bounds is None or files is None:
+        kernel, bounds, place = self._kernel, plan.bounds, self._place
+        if kernel is None or bounds is None or place is None:
             return False
-        transfer = kernel.files(
-            out,
-            plan.bounds,
-            self._axes,
-            files,
-            self._key_template,
-            reading=True,
-            fill_missing=self._read_missing,
-        )
-        threads = kernel.threads(plan.count, self.threads(plan.count))
-        crew.run(
+        sizes = [axis.size for axis in self._axes]
+        transfer = kernel.files(out, bounds, sizes, place, reading=True, fill_missing=self._read_missing)
+        kernel.run(
             lambda batch: self.read_left(plan, transfer.read(*batch), out),
-            kernel.batches(plan.count, threads),
-            threads,
+            plan.count,
+            self.threads(plan.count),
         )
         return True
 
     def _write_by_kernel(self, plan: Plan, value: NDArray[Any]) -> bool:
         """Write through the kernel, if there is one for such chunks, and tell whether that was so."""
-        kernel, bounds = self._kernel, plan.bounds
-        if kernel is None or bounds is None or self._field is not None or value.dtype != self._dtype:
+        kernel, bounds, place = self._kernel, plan.bounds, self._place
+        if kernel is None or bounds is None or place is None or not self._writable:
             return False
-        files = plain_files(self._store)
-        if files is None or not files.writable:
+        if self._field is not None or value.dtype != self._dtype:
             return False
-        transfer = kernel.files(
-            value, bounds, self._axes, files, self._key_template, reading=False, fill_missing=False
-        )
+        sizes = [axis.size for axis in self._axes]
+        transfer = kernel.files(value, bounds, sizes, place, reading=False, fill_missing=False)
         first, last, locks = plan[0].coords, plan[plan.count - 1].coords, self._locks
 
         def write(batch: tuple[int, int]) -> None:
             for number in transfer.write(*batch, locks.of_run(first, last, *batch)):
                 self._write_part(plan[number], value)
 
-        threads = kernel.threads(plan.count, self.threads(plan.count))
-        crew.run(write, kernel.batches(plan.count, threads), threads)
+        kernel.run(write, plan.count, self.threads(plan.count))
         return True
 
     def _read_part(self, projection: Projection, out: NDArray[Any]) -> None:
@@ -268,7 +266,7 @@ class ChunkIO:
             self._put(key, chunk)
 
     def _write_in_place(self, key: str, projection: Projection, value: NDArray[Any]) -> bool:
-        """Write a few bytes into a stored chunk that is not coded, where its store can; whether that was done."""
+        """Write a few bytes into a stored chunk that is not coded, where its store can; was that done?"""
         chain = self._chain
         set_range = getattr(self._store, "set_range", None)
         if set_range is None or not chain.fixed_size or self._field is not None:

@@ -23,7 +23,7 @@ _started = 0
 """Number of threads in the pool."""
 
 
-def run(act: Callable[[T], None], items: Iterable[T], threads: int) -> None:
+def run(act: Callable[[T], object], items: Iterable[T], threads: int) -> None:
     """Call `act` with each item, none of them None, by `threads` threads, the caller's among them.
 
     What one of them raises ends the others and is raised.
@@ -66,7 +66,7 @@ def _run_parallel(crew: _Crew[T], threads: int) -> None:
 class _Crew(Generic[T]):
     """The threads of one call. Only locks and queues that an interrupt can't leave half done are used."""
 
-    def __init__(self, act: Callable[[T], None], items: Iterator[T]) -> None:
+    def __init__(self, act: Callable[[T], object], items: Iterator[T]) -> None:
         self._act = act
         self._items = items
         self._taking = threading.Lock()

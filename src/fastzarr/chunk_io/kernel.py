@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.chunks.axis import Axis
+from fastzarr.chunk_io import crew
 from fastzarr.codec_chain import PreparedChain
 from fastzarr.codecs.native import NativeCodec
 from fastzarr.indexing.plan import Bounds
@@ -27,6 +27,31 @@ except ImportError:  # there was no compiler
     TRANSFER = None
 else:
     TRANSFER = Transfer if os.environ.get("FASTZARR_KERNEL") != "0" else None
+
+
+class Place(NamedTuple):
+    """Files of a directory as the kernel takes them."""
+
+    root: bytes
+    """Absolute path of the directory."""
+    inside: bytes
+    """The same with links resolved and `/` at its end."""
+    key: bytes
+    """A `%` template that makes keys of coordinates; or a key."""
+    unfinished: bytes
+    """What the names of unfinished files say of this run of the program."""
+
+
+class KeptIndex(NamedTuple):
+    """The index of a stored shard."""
+
+    version: bytes
+    """What tells the file from others that were or will be in its place."""
+    entries: NDArray[np.uint64]
+    """Offset and size of each inner chunk."""
+    limit: int
+    """The byte at which inner chunks end, at the latest."""
+
 
 _MOST_DIMENSIONS = 32
 _BATCH_BYTES = 1 << 20
@@ -89,16 +114,14 @@ class Kernel:
         self,
         array: NDArray[Any],
         bounds: Sequence[Bounds],
-        axes: Sequence[Axis],
-        files: PlainFiles,
-        template: str,
+        sizes: Sequence[int],
+        place: Place,
         *,
         reading: bool,
         fill_missing: bool,
     ) -> Transfer:
-        """Between `array` and files whose keys `template` makes of the coordinates."""
-        place = tuple(map(os.fsencode, (files.root, files.inside, template, files.unfinished)))
-        return self._transfer(array, bounds, [axis.size for axis in axes], reading, fill_missing, place, None)
+        """Between `array` and files whose keys the place makes of the coordinates; `sizes`: the array's."""
+        return self._transfer(array, bounds, sizes, reading, fill_missing, place, None)
 
     def shard(
         self,
@@ -115,7 +138,19 @@ class Kernel:
 
         `extent` is how much of the shard lies in the array.
         """
-        return self._transfer(array, bounds, extent, reading, True, None, (file, index, limit))
+        return self._transfer(array, bounds, extent, reading, True, None, (file, index, limit, b""))
+
+    def kept_shard(
+        self,
+        out: NDArray[Any],
+        bounds: Sequence[Bounds],
+        extent: Sequence[int],
+        place: Place,
+        kept: KeptIndex,
+    ) -> Transfer:
+        """From a shard, whose key the place names, if it still is the version of which the index is kept."""
+        shard = (-1, kept.entries, kept.limit, kept.version)
+        return self._transfer(out, bounds, extent, True, True, place, shard)
 
     def _transfer(
         self,
@@ -124,8 +159,8 @@ class Kernel:
         sizes: Sequence[int],
         reading: bool,
         fill_missing: bool,
-        files: tuple[bytes, ...] | None,
-        shard: tuple[int, NDArray[np.uint64], int] | None,
+        place: Place | None,
+        shard: tuple[int, NDArray[np.uint64], int, bytes] | None,
     ) -> Transfer:
         assert TRANSFER is not None
         numbers: list[int] = []
@@ -139,11 +174,16 @@ class Kernel:
             self.elide,
             fill_missing,
             self._codec,
-            files,
+            place,
             shard,
         )
 
-    def threads(self, count: int, threads: int) -> int:
+    def run(self, act: Callable[[tuple[int, int]], object], count: int, threads: int) -> None:
+        """Call `act` with the numbers of all chunks, first and last + 1 of each batch."""
+        threads = self.worth(count, threads)
+        crew.run(act, self.batches(count, threads), threads)
+
+    def worth(self, count: int, threads: int) -> int:
         """Threads that are worth it for so many chunks, `threads` at most."""
         work = count * (self.nbytes + _CHUNK_BYTES)
         return max(1, min(threads, count, work // _WORTH_THREADS + 1))
@@ -161,7 +201,11 @@ def _native(codec: object, nbytes: int) -> NativeCodec | None:
     return None if native is None else native(nbytes)
 
 
-def plain_files(store: Store) -> PlainFiles | None:
-    """The files of a store that keeps plain files, else None."""
-    files = getattr(store, "plain_files", None)
-    return None if files is None else files()
+def place_of(store: Store, template: str) -> tuple[Place | None, bool]:
+    """Where the chunks are of a store that keeps plain files, and whether it lets others write them."""
+    plain_files = getattr(store, "plain_files", None)
+    files: PlainFiles | None = None if plain_files is None else plain_files()
+    if files is None:
+        return None, False
+    root, inside, key, unfinished = map(os.fsencode, (files.root, files.inside, template, files.unfinished))
+    return Place(root, inside, key, unfinished), files.writable

@@ -52,7 +52,7 @@ class ShardWrite:
         """The encoded inner chunks, for a kernel with a codec."""
         self._index = np.full((*layout.counts, 2), ABSENT)
         self._count = self._sizes[self._box].size
-        self._threads = kernel.threads(self._count, threads)
+        self._threads = kernel.worth(self._count, threads)
 
     def prepare(self, old: NDArray[np.uint64] | None) -> bool:
         """Encode what is encoded, and give all inner chunks their places; False where that failed.
@@ -136,8 +136,9 @@ class ShardWrite:
         """Sizes of the inner chunks, encoded as the content; None where that failed."""
         transfer = self._transfer(-1)
         found: list[tuple[int, tuple[bytes, bytes] | None]] = []
-        batches = self._kernel.batches(self._count, self._threads)
-        crew.run(lambda batch: found.append((batch[0], transfer.encode(*batch))), batches, self._threads)
+        self._kernel.run(
+            lambda batch: found.append((batch[0], transfer.encode(*batch))), self._count, self._threads
+        )
         parts = [part for _, part in sorted(found, key=lambda item: item[0]) if part is not None]
         if len(parts) < len(found):
             return None

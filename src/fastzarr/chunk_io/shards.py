@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
@@ -11,9 +12,9 @@ from typing import Any, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.chunk_io import crew
-from fastzarr.chunk_io.kernel import Kernel
+from fastzarr.chunk_io.kernel import KeptIndex, Kernel, Place
 from fastzarr.chunk_io.shard_writing import ShardWrite
+from fastzarr.chunks.axis import Axis
 from fastzarr.errors import ChunkError, CodecError
 from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.indexing.plan import Bounds
@@ -54,6 +55,40 @@ class Shards:
         self._grids: dict[tuple[int, ...], Grid] = {}
         self._indices = _Indices()
 
+    def read_kept(
+        self,
+        outer: InnerIO,
+        place: Place,
+        template: str,
+        axes: Sequence[Axis],
+        bounds: Sequence[Bounds],
+        out: NDArray[Any],
+    ) -> bool:
+        """Fill `out` from one shard whose index is known, by the kernel, and tell whether that was done."""
+        kernel = self._kernel
+        if kernel is None or not self._indices:
+            return False
+        coords, extent, within = [], [], []
+        for (start, stop, step, length), axis, size in zip(
+            bounds, axes, self._layout.chunk_shape, strict=True
+        ):
+            if step > size:
+                return False
+            coord = start // axis.chunk
+            begin = coord * axis.chunk
+            coords.append(coord)
+            extent.append(min(axis.chunk, axis.size - begin))
+            within.append((start - begin, stop - begin, step, length))
+        key = template % tuple(coords)
+        kept = self._indices.get(key)
+        if kept is None:
+            return False
+        transfer = kernel.kept_shard(out, within, extent, place._replace(key=os.fsencode(key)), kept)
+        count = len(transfer)
+        left: list[int] = []
+        kernel.run(lambda batch: left.extend(transfer.read(*batch)), count, outer.threads(count))
+        return not left
+
     def read(
         self,
         outer: InnerIO,
@@ -67,13 +102,9 @@ class Shards:
         # One version of the shard is read: its index tells nothing of another that takes its place meanwhile.
         snapshot = getattr(store, "snapshot", None)
         with contextlib.nullcontext(store) if snapshot is None else snapshot(key) as opened:
-            version = getattr(opened, "version", None)
-            index = self._indices.get(key, version)
+            index = self._index(opened, key)
             if index is None:
-                index = ShardReader.read_index(self._layout, opened, key)
-                if index is None:
-                    return False
-                self._indices.put(key, version, index)
+                return False
             left = self._read_by_kernel(outer, opened, index, extent, projection, target)
             if left is None or left:
                 self._read_each(outer, opened, key, index, extent, projection, target, left)
@@ -147,11 +178,25 @@ class Shards:
         store.erase(key)
         return True
 
+    def _index(self, opened: Any, key: str) -> NDArray[np.uint64] | None:
+        """The index of the shard under `key`, perhaps from an earlier time; None where there is no shard."""
+        version = getattr(opened, "version", None)
+        kept = self._indices.get(key)
+        if kept is not None and kept.version == version:
+            return kept.entries
+        index = ShardReader.read_index(self._layout, opened, key)
+        if index is not None and version is not None:
+            self._indices.put(key, KeptIndex(version, index, self._limit(opened.size)))
+        return index
+
+    def _limit(self, size: int) -> int:
+        """The byte at which inner chunks end, at the latest, in a shard of `size` bytes."""
+        return size - self._layout.index_size if self._layout.index_at_end else size
+
     def _is_within(self, index: NDArray[np.uint64], size: int) -> bool:
         """Whether no inner chunk reaches beyond the content of a shard of `size` bytes."""
-        end = size - (self._layout.index_size if self._layout.index_at_end else 0)
         stored = index[index[..., 0] != ABSENT]
-        return bool((stored.sum(axis=-1) <= end).all())
+        return bool((stored.sum(axis=-1) <= self._limit(size)).all())
 
     def _read_by_kernel(
         self,
@@ -167,17 +212,12 @@ class Shards:
         bounds = None if kernel is None else self._bounds(projection)
         if kernel is None or bounds is None or not hasattr(opened, "fileno"):
             return None
-        limit = opened.size - (self._layout.index_size if self._layout.index_at_end else 0)
-        transfer = kernel.shard(target, bounds, extent, opened.fileno(), index, limit, reading=True)
-        count = math.prod(
-            [
-                (start + (length - 1) * step) // size - start // size + 1
-                for (start, _, step, length), size in zip(bounds, self._layout.chunk_shape, strict=True)
-            ]
+        transfer = kernel.shard(
+            target, bounds, extent, opened.fileno(), index, self._limit(opened.size), reading=True
         )
-        threads = kernel.threads(count, outer.threads(count))
+        count = len(transfer)
         left: list[int] = []
-        crew.run(lambda batch: left.extend(transfer.read(*batch)), kernel.batches(count, threads), threads)
+        kernel.run(lambda batch: left.extend(transfer.read(*batch)), count, outer.threads(count))
         return left
 
     def _read_each(
@@ -222,27 +262,19 @@ class Shards:
         return self._io.inside(shard, grid, outer), grid.replan(projection)
 
 
-class _Indices:
-    """Shard indices of stored shards that can be told from others, the ones read last, of bounded size."""
+class _Indices(OrderedDict[str, KeptIndex]):
+    """Indices of stored shards by key, those put last, of bounded size."""
 
-    def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[object, NDArray[np.uint64]]] = OrderedDict()
-        self._bytes = 0
-
-    def get(self, key: str, version: object) -> NDArray[np.uint64] | None:
-        """The index of the shard under `key` if this is the version that it was read from."""
-        kept = self._kept.get(key)
-        return kept[1] if kept is not None and version is not None and kept[0] == version else None
-
-    def put(self, key: str, version: object, index: NDArray[np.uint64]) -> None:
-        """Keep an index, unless the version is None."""
-        if version is None or index.nbytes > _KEPT_BYTES:
+    def put(self, key: str, kept: KeptIndex) -> None:
+        """Keep an index."""
+        nbytes = kept.entries.nbytes
+        if nbytes > _KEPT_BYTES:
             return
-        while self._kept and (len(self._kept) + 1) * index.nbytes > _KEPT_BYTES:
+        while self and (len(self) + 1) * nbytes > _KEPT_BYTES:
             # Another thread may have taken the last one.
             with contextlib.suppress(KeyError):
-                self._kept.popitem(last=False)
-        self._kept[key] = version, index
+                self.popitem(last=False)
+        self[key] = kept
 
 
 def _covers(bound: Bounds, size: int, extent: int) -> bool:

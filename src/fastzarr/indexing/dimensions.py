@@ -16,7 +16,7 @@ _FIRST = slice(0, 1)
 class Sliced:
     """`length` elements along one dimension, from `start` in steps of `step`, and the chunks they meet."""
 
-    __slots__ = ("_axis", "_start", "_step", "_stop", "bounds", "count", "first", "length")
+    __slots__ = ("_axis", "_start", "_step", "_stop", "bounds", "count", "length")
     views = True
 
     def __init__(self, start: int, stop: int, step: int, length: int, axis: Axis) -> None:
@@ -38,7 +38,11 @@ class Sliced:
                 self.bounds = (start, stop, step, length)
         else:
             self.count = axis.coord(last) - axis.coord(start) + 1
-        self.first = self._share(0)
+
+    @property
+    def first(self) -> Share:
+        """The share of the first chunk."""
+        return self._share(0)
 
     def __iter__(self) -> Iterator[Share]:
         if not self.length:

@@ -12,7 +12,7 @@ from fastzarr.chunks.axis import Axis, ChunkSizes
 from fastzarr.errors import NegativeStepError, SelectionError
 from fastzarr.indexing.dimensions import Indexed, Listed, Sliced
 from fastzarr.indexing.items import integers, is_array, items_of, position, positions
-from fastzarr.indexing.plan import ALL, Layout, Plan, Product, Projection, joined, joined_orthogonal
+from fastzarr.indexing.plan import ALL, Layout, Plan, Product, Projection
 from fastzarr.indexing.points import plan_points
 
 _WHOLE = slice(None)
@@ -52,7 +52,7 @@ class Grid:
             (_, *coords), chunk, out, complete, padded = self._step_only
             only = Projection((selection, *coords), chunk, out, complete, padded)
             bounds = ((selection, selection + 1, 1, 1), *self._step_bounds)
-            return Plan(self._step_layout, 1, only, bounds=bounds)
+            return Plan(self._step_layout, 1, (only,), bounds=bounds)
         return self._new_plan(selection)
 
     def plan_basic(self, selection: object) -> Plan:
@@ -200,11 +200,8 @@ def _plan(
     count = math.prod([dimension.count for dimension in dimensions])
     bounds = tuple([bound for dimension in dimensions if (bound := dimension.bounds) is not None])
     box = bounds if len(bounds) == len(dimensions) else None
-    if count == 1:
-        join = joined_orthogonal if listed else joined
-        return Plan(layout, 1, join([dimension.first for dimension in dimensions]), bounds=box)
     views = not listed or all(dimension.views for dimension in dimensions)
-    return Plan(layout, count, None, Product(dimensions, listed), views, box)
+    return Plan(layout, count, Product(dimensions, listed), views=views, bounds=box)
 
 
 def _bounds(item: slice, number: int, size: int) -> tuple[int, int, int]:

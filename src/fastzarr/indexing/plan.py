@@ -52,14 +52,14 @@ class Layout(NamedTuple):
 class Plan:
     """How a selection of an array falls on its chunks."""
 
-    __slots__ = ("_shares", "bounds", "count", "layout", "only", "views")
+    __slots__ = ("_only", "_shares", "bounds", "count", "layout", "views")
 
     def __init__(
         self,
         layout: Layout,
         count: int,
-        only: Projection | None,
-        shares: Iterable[Projection] = (),
+        shares: Product | Iterable[Projection],
+        *,
         views: bool = True,
         bounds: tuple[Bounds, ...] | None = None,
     ) -> None:
@@ -67,21 +67,27 @@ class Plan:
         """Shape of the selection."""
         self.count = count
         """Number of chunks; with steps larger than a chunk, an upper bound."""
-        self.only = only
-        """The share of the only chunk: all of the selection. None where there are none or several."""
         self.views = views
         """Whether `array[projection.out]` is a view of the array for every projection; else it is a copy."""
         self.bounds = bounds
-        """The selection along each dimension, if it meets all chunks of a box in a regular grid; else None."""
+        """The selection along each dimension if it meets all chunks of a box in a regular grid, or None."""
         self._shares = shares
+        self._only: Projection | None = None
+
+    @property
+    def only(self) -> Projection | None:
+        """The share of the only chunk: all of the selection. None where there are none or several."""
+        if self._only is None and self.count == 1:
+            self._only = next(iter(self._shares))
+        return self._only
 
     def __iter__(self) -> Iterator[Projection]:
         """Each chunk's share, in C order of the chunk coordinates; made as it is asked for."""
-        return iter(self._shares if self.only is None else (self.only,))
+        return iter(self._shares)
 
     def __getitem__(self, number: int) -> Projection:
         """The share of one chunk by its number, of a plan with `bounds`."""
-        return self._shares[number] if self.only is None else self.only  # type: ignore[index]
+        return self._shares[number]  # type: ignore[index]
 
 
 class Product:
@@ -95,6 +101,8 @@ class Product:
 
     def __iter__(self) -> Iterator[Projection]:
         join = joined_orthogonal if self._orthogonal else joined
+        if all(dimension.count == 1 for dimension in self._dimensions):
+            return iter((join([dimension.first for dimension in self._dimensions]),))
         return map(join, _product(self._dimensions))
 
     def __getitem__(self, number: int) -> Projection:

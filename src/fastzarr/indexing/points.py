@@ -23,9 +23,9 @@ def plan_points(points: Sequence[NDArray[np.intp]], axes: Sequence[Axis]) -> Pla
     count = len(bounds) - 1
     if count == 1:
         only = _projection(points, [int(coords[0]) for coords in flat], axes, ALL)
-        return Plan(layout, 1, only)
+        return Plan(layout, 1, (only,))
     shares = _Points(shape, flat, axes, order, bounds)
-    return Plan(layout, count, None, shares, order is None and len(shape) == 1)
+    return Plan(layout, count, shares, views=order is None and len(shape) == 1)
 
 
 class _Points:

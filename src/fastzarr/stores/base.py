@@ -96,7 +96,7 @@ class PlainFiles(NamedTuple):
     inside: str
     """The same with links resolved and `/` at its end: how real paths of what may be touched begin."""
     unfinished: str
-    """What names of unfinished files say of this process: `.NAME.UNFINISHED….partial`."""
+    """What names of unfinished files say of this run of the program: `.NAME.PROCESS-UNFINISHED….partial`."""
     writable: bool
     """Whether a file that is written beside its place and renamed is all that `set` does."""
 
@@ -111,8 +111,8 @@ class FileStore(ReadableStore, Protocol):
 class RangeReader(Protocol):
     """Reads ranges of objects.
 
-    One that a snapshot gave may have a `version`, which no other content of the key has, or None; and, where
-    it is an open file, `fileno()` and its `size`.
+    One that a snapshot gave may have a `version`, bytes that no other content of the key has, or None; and,
+    where it is an open file, `fileno()` and its `size`.
     """
 
     range_gap: int

@@ -11,6 +11,7 @@ import io
 import itertools
 import os
 import stat
+import struct
 import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Literal, Self, get_args
@@ -94,7 +95,7 @@ class LocalStore(Closing):
         if any(getattr(own, name) is not getattr(LocalStore, name) for name in _OF_FILES):
             return None
         writable = not self.read_only and self.durability == "none"
-        return PlainFiles(self.root, self._inside, f"{os.getpid():x}-{_RUN}", writable)
+        return PlainFiles(self.root, self._inside, _RUN, writable)
 
     def with_read_only(self) -> Self:
         """The same objects, read only."""
@@ -441,7 +442,7 @@ class _Snapshot(io.FileIO):
     range_gap = LocalStore.range_gap
     path: str
     size: int
-    version: Hashable
+    version: bytes | None
     """Differs from that of any other content that the path has had; None where that can't be told."""
 
     def get_range(self, key: str, start: int, length: int) -> Buffer | None:
@@ -472,7 +473,7 @@ def _open(path: str, flags: int, files: list[int]) -> int:
     return files[0]
 
 
-def _version(status: os.stat_result) -> Hashable:
+def _version(status: os.stat_result) -> bytes | None:
     """What tells a file from what will take its place or be written into it: not while its times are young.
 
     File systems have times of up to two seconds' grain.
@@ -480,7 +481,8 @@ def _version(status: os.stat_result) -> Hashable:
     changed = max(status.st_mtime_ns, status.st_ctime_ns)
     if time.time_ns() - changed < _GRAIN:
         return None
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    numbers = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return struct.pack("5Q", *[number % 2**64 for number in numbers])
 
 
 def _fill(file: int, out: memoryview) -> int:
