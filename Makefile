@@ -59,7 +59,7 @@ $(VENV)/%.stamp: pyproject.toml setup.py src/fastzarr/_kernel.c $(VENV)/compiler
 	@find src/fastzarr -name '_kernel.*.so' ! -newer src/fastzarr/_kernel.c -delete
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@$(VENV)/bin/python -c 'import fastzarr._kernel' 2>/dev/null || \
-	  echo "fastzarr has no compiled kernel here ($$(cat $(VENV)/compiler)): all works, many small chunks are slower"
+	  echo "fastzarr has no compiled kernel here: all works, many small chunks are slower ($$(cat $(VENV)/compiler))"
 	@touch $@
 
 # What the kernel is compiled with, installed where that is possible (tried once). Says what there is, and changes only
@@ -68,13 +68,14 @@ $(VENV)/compiler: always | $(VENV)/bin/python
 	@include=$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_path("include"))'); \
 	cc=$${CC:-$$($(VENV)/bin/python -c 'import sysconfig; print(sysconfig.get_config_var("CC"))')}; \
 	works() { echo '#include <Python.h>' | $$cc "-I$$include" -fsyntax-only -x c - 2>/dev/null; }; \
+	headers=; \
 	if ! works && [ ! -e $@ ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  [ -e "$$include/Python.h" ] || headers=python$(VERSION)-dev; \
-	  echo "Installing gcc libc6-dev $$headers, for the compiled kernel"; \
-	  { apt-get -qq update && $(APT_INSTALL) gcc libc6-dev $$headers; } >.venv/compiler.log 2>&1 || \
+	  [ -e "$$include/Python.h" ] || headers=" python$(VERSION)-dev"; \
+	  echo "Installing gcc libc6-dev$$headers, for the compiled kernel"; \
+	  { apt-get -qq update && $(APT_INSTALL) gcc libc6-dev$$headers; } >.venv/compiler.log 2>&1 || \
 	    echo "could not be installed; see .venv/compiler.log"; \
 	fi; \
-	works && found="a C compiler and Python.h" || found="no $$cc with $$include/Python.h"; \
+	works && found="$$cc and Python.h are there; pip install -v says more" || found="no $$cc, or no $$include/Python.h"; \
 	[ "$$(cat $@ 2>/dev/null)" = "$$found" ] || echo "$$found" >$@
 
 $(VENV)/bin/python:

@@ -62,6 +62,7 @@ def main(arguments: list[str]) -> int:
         "PYTHONMALLOC": "malloc",
         # CPython leaves memory at its end.
         "ASAN_OPTIONS": "detect_leaks=0",
+        "FASTZARR_KERNEL": "1",
         "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     }
     tests = [str(path) for name in TESTS for path in sorted(Path(__file__).parent.glob(name))]
