@@ -181,7 +181,7 @@ def test_a_file_that_may_not_grow_raises_and_leaves_nothing(tmp_path: Path) -> N
         with pytest.raises(OSError, match=r"File too large while writing key 'c/0'"):
             array[...] = data
         with pytest.raises(OSError, match="c/0"):
-            array[20] = 1
+            array[20:40] = 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, handler)
