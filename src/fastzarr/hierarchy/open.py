@@ -29,6 +29,9 @@ from fastzarr.stores.registry import StoreLike, normalize_path, open_store
 Mode = Literal["r", "r+", "a", "w", "w-"]
 PathLike = str | os.PathLike[str] | None
 
+_KEYWORDS = frozenset(signature(create).parameters)
+"""Of the creation of an array."""
+
 
 def open_array(
     store: StoreLike = None,
@@ -193,7 +196,7 @@ def _existing(
     store: Store, path: str, metadata: ArrayMetadata, config: ConfigLike, options: Mapping[str, Any]
 ) -> Array:
     """The array that is there; `options` would have been for its creation. Raises `TypeError` for others."""
-    unknown = sorted(options.keys() - signature(create).parameters.keys())
+    unknown = sorted(options.keys() - _KEYWORDS)
     if unknown:
         raise TypeError(f"got unexpected keywords: {', '.join(unknown)}")
     return make_array(store, path, metadata, config)
