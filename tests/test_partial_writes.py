@@ -272,6 +272,17 @@ def test_single_elements_are_written_as_whole_chunks_would_be(layout: dict[str, 
     assert files(tmp_path) == objects
 
 
+@pytest.mark.parametrize("layout", LAYOUTS[:8], ids=str)
+def test_a_single_element_is_written_in_place(layout: dict[str, Any], tmp_path: Path) -> None:
+    given = {"shape": (8, 5, 6), "chunks": (4, 5, 6), "dtype": "i4", "compressors": None} | layout
+    array = fastzarr.create_array(tmp_path, **given)
+    array[...] = np.arange(1, 241).reshape(8, 5, 6).astype(array.dtype)
+    before = {path: path.stat().st_ino for path in tmp_path.rglob("*")}
+    array[5, 2, 3] = np.int64(99).astype(array.dtype)
+    assert {path: path.stat().st_ino for path in tmp_path.rglob("*")} == before
+    assert array[5, 2, 3] == np.int64(99).astype(array.dtype)
+
+
 def test_a_chunk_that_becomes_the_fill_value_is_left_out(tmp_path: Path) -> None:
     array = fastzarr.create_array(tmp_path, shape=(4,), chunks=(2,), dtype="i4", compressors=None)
     array[:] = [1, 0, 2, 2]
