@@ -802,31 +802,45 @@ static int check_range(const Transfer *t, Py_ssize_t begin, Py_ssize_t end)
     return -1;
 }
 
-/* Release the first `count` locks, also while an exception is on its way. */
-static void release_locks(PyObject *locks, Py_ssize_t count)
+/* Call a method of a lock: 1 or 0 for what it returns, -1 for an exception. */
+static int call_lock(PyObject *lock, const char *method, int wait)
+{
+    PyObject *done = PyObject_CallMethod(lock, method, strcmp(method, "acquire") ? NULL : "i", wait);
+    int result = done ? PyObject_IsTrue(done) : -1;
+    Py_XDECREF(done);
+    return result;
+}
+
+/* Release the locks that are taken, also while an exception is on its way. */
+static void release_locks(PyObject *locks, const char *taken)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    while (count-- > 0) {
-        PyObject *done = PyObject_CallMethod(PyTuple_GetItem(locks, count), "release", NULL);
-        if (done)
-            Py_DECREF(done);
-        else
-            PyErr_WriteUnraisable(locks);
-    }
+    for (Py_ssize_t i = 0; i < PyTuple_Size(locks); i++)
+        if (taken[i] && call_lock(PyTuple_GetItem(locks, i), "release", 0) < 0) PyErr_WriteUnraisable(locks);
     PyErr_Restore(type, value, traceback);
 }
 
-/* Take all locks of a tuple, or none of them. Here no interrupt can come between one step and the next. */
-static int take_locks(PyObject *locks)
+/* Take all locks of a tuple, or none of them, and tell in `taken` which. Here no interrupt can come between one
+   step and the next. None is waited for while others are held: whoever holds it may wait for one of those. */
+static int take_locks(PyObject *locks, char *taken)
 {
-    for (Py_ssize_t i = 0; i < PyTuple_Size(locks); i++) {
-        PyObject *done = PyObject_CallMethod(PyTuple_GetItem(locks, i), "acquire", NULL);
-        if (!done) {
-            release_locks(locks, i);
-            return -1;
+    Py_ssize_t count = PyTuple_Size(locks);
+    for (Py_ssize_t waited_for = 0, i = 0; i < count;) {
+        memset(taken, 0, (size_t)count);
+        if (call_lock(PyTuple_GetItem(locks, waited_for), "acquire", 1) < 0) return -1;
+        taken[waited_for] = 1;
+        for (i = 0; i < count; i++) {
+            int got = taken[i] || call_lock(PyTuple_GetItem(locks, i), "acquire", 0);
+            if (got == 1) {
+                taken[i] = 1;
+                continue;
+            }
+            release_locks(locks, taken);
+            if (got < 0) return -1;
+            waited_for = i;
+            break;
         }
-        Py_DECREF(done);
     }
     return 0;
 }
@@ -887,9 +901,15 @@ static PyObject *transfer_write(PyObject *self, PyObject *args)
 {
     Py_ssize_t begin, end;
     PyObject *locks;
-    if (!PyArg_ParseTuple(args, "nnO!", &begin, &end, &PyTuple_Type, &locks) || take_locks(locks)) return NULL;
-    PyObject *left = run((Transfer *)self, begin, end, 0);
-    release_locks(locks, PyTuple_Size(locks));
+    if (!PyArg_ParseTuple(args, "nnO!", &begin, &end, &PyTuple_Type, &locks)) return NULL;
+    char *taken = calloc(1, (size_t)PyTuple_Size(locks) + 1);
+    if (!taken) return PyErr_NoMemory();
+    PyObject *left = NULL;
+    if (take_locks(locks, taken) == 0) {
+        left = run((Transfer *)self, begin, end, 0);
+        release_locks(locks, taken);
+    }
+    free(taken);
     return left;
 }
 

@@ -1,7 +1,7 @@
 """Locks of this process, so that writers of parts of the same chunk don't lose each other's data.
 
-Chunks and documents share a fixed number of locks. Whoever takes several locks of chunks takes them in one
-order, and no other meanwhile.
+Chunks and documents share a fixed number of locks. Whoever needs those of several chunks waits for one of them
+only while holding none, since a finaliser may write to an array in a thread that holds a lock.
 """
 
 from __future__ import annotations
@@ -38,10 +38,7 @@ class ChunkLocks:
     def of_run(
         self, first: Sequence[int], last: Sequence[int], begin: int, end: int
     ) -> tuple[threading.RLock, ...]:
-        """The locks of some chunks of the box from `first` to `last`, by their numbers in C order.
-
-        They are in the order in which they are to be taken.
-        """
+        """The locks of some chunks of the box from `first` to `last`, by their numbers in C order."""
         places = np.arange(begin, end)
         coords = []
         for low, high in zip(reversed(first), reversed(last), strict=True):
