@@ -28,9 +28,11 @@ VARIABLE = "FASTZARR_RESULT_MEMORY"
 SMALLEST = 1 << 20
 """Bytes of a result from which on a block is worth its 2 to 4 µs."""
 
-_LIMIT = 1 << 27
-"""Two results of 64 MiB: a loop has the next one before it gives up the last."""
+_LIMIT = 129 << 20
+"""A little more than two results of 64 MiB: a loop has the next one before it gives up the last."""
 _MOST_BLOCKS = 16
+_LINE = 64
+"""Where a result begins at a multiple of so many bytes, a read that fills it takes an eighth less time."""
 _COUNTED = sys.implementation.name == "cpython" and getattr(sys, "_is_gil_enabled", lambda: True)()
 """Whether a reference count tells of the references of all threads."""
 
@@ -41,15 +43,18 @@ _blocks: list[NDArray[np.uint8]] = []
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], order: Any) -> NDArray[Any]:
     """As `numpy.empty`, perhaps in memory of an earlier result: every element is to be overwritten."""
     nbytes = prod(shape) * dtype.itemsize
-    if nbytes < SMALLEST or nbytes > _limit() or dtype.hasobject or not _COUNTED:
+    if nbytes < SMALLEST or dtype.hasobject:
         return np.empty(shape, dtype, order)
-    known = _taken()
-    block = _free(known, nbytes)
+    kept = _COUNTED and nbytes <= _limit()
+    known = _taken() if kept else []
+    block = _free(known, nbytes + _LINE)
     if block is None:
-        block = np.empty(nbytes, np.uint8)
-    result: NDArray[Any] = np.ndarray(shape, dtype, block, order=order)
-    known.insert(0, block)
-    _blocks.extend(reversed(_within(known, _limit())))
+        block = np.empty(nbytes + _LINE, np.uint8)
+    start = -block.__array_interface__["data"][0] % _LINE
+    result: NDArray[Any] = np.ndarray(shape, dtype, block, start, order=order)
+    if kept:
+        known.insert(0, block)
+        _blocks.extend(reversed(_within(known, _limit())))
     return result
 
 
