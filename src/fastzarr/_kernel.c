@@ -316,7 +316,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     Py_buffer array;
-    int has_array;
+    int has_array, writable;
     int ndim;
     Axis axes[MOST_DIMENSIONS];
     Py_ssize_t count;
@@ -341,11 +341,11 @@ static Share share_of(const Axis *axis, Py_ssize_t number)
     Share share;
     share.coord = axis->first + number;
     Py_ssize_t begin = share.coord * axis->chunk;
-    share.out = begin > axis->start ? (begin - axis->start + axis->step - 1) / axis->step : 0;
+    share.out = begin > axis->start ? (begin - axis->start - 1) / axis->step + 1 : 0;
     Py_ssize_t first = axis->start + share.out * axis->step;
     Py_ssize_t end = axis->stop - begin < axis->chunk ? axis->stop - begin : axis->chunk;
     share.from = first - begin;
-    share.taken = share.from < end ? (end - share.from + axis->step - 1) / axis->step : 0;
+    share.taken = share.from < end ? (end - share.from - 1) / axis->step + 1 : 0;
     Py_ssize_t inside = axis->size - begin;
     share.padded = inside < axis->chunk;
     share.whole = share.taken == (share.padded ? inside : axis->chunk);
@@ -894,7 +894,12 @@ static PyObject *run(Transfer *t, Py_ssize_t begin, Py_ssize_t end, int reading)
 static PyObject *transfer_read(PyObject *self, PyObject *args)
 {
     Py_ssize_t begin, end;
-    return PyArg_ParseTuple(args, "nn", &begin, &end) ? run((Transfer *)self, begin, end, 1) : NULL;
+    if (!PyArg_ParseTuple(args, "nn", &begin, &end)) return NULL;
+    if (!((Transfer *)self)->writable) {
+        PyErr_SetString(PyExc_ValueError, "read: expected an array that was given as writable");
+        return NULL;
+    }
+    return run((Transfer *)self, begin, end, 1);
 }
 
 static PyObject *transfer_write(PyObject *self, PyObject *args)
@@ -975,11 +980,19 @@ static void *address(PyObject *addresses, Py_ssize_t number)
     return item ? PyLong_AsVoidPtr(item) : NULL;
 }
 
+static int is_tuple(const char *name, PyObject *given)
+{
+    if (PyTuple_Check(given)) return 1;
+    PyErr_Format(PyExc_TypeError, "%s: expected a tuple or None", name);
+    return 0;
+}
+
 /* `codec`: None, ("zstd", addresses, level, checksum) or
    ("blosc", addresses, level, shuffle, typesize, blocksize, compressor). */
 static int set_codec(Codec *codec, PyObject *given)
 {
     if (given == Py_None) return 0;
+    if (!is_tuple("codec", given)) return -1;
     const char *name;
     PyObject *addresses, *rest = PyTuple_GetSlice(given, 0, 2);
     if (!rest) return -1;
@@ -1006,12 +1019,30 @@ static int set_codec(Codec *codec, PyObject *given)
         PyErr_Format(PyExc_ValueError, "codec: got '%s', expected 'zstd' or 'blosc'", name);
         return -1;
     }
+    if (PyTuple_Size(addresses) != count) {
+        PyErr_Format(PyExc_ValueError, "codec: got %zd functions, expected %zd", PyTuple_Size(addresses), count);
+        return -1;
+    }
     for (Py_ssize_t i = 0; i < count; i++)
         if (!(functions[i] = address(addresses, i))) {
             if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "codec: got a function at address 0");
             return -1;
         }
     return 0;
+}
+
+/* Whether the strides of a chunk are those of its dimensions in some order. */
+static int has_no_gaps(const Transfer *t)
+{
+    size_t stride = t->item;
+    for (uint32_t seen = 0; stride < t->nbytes;) {
+        int d = 0;
+        while (d < t->ndim && (seen >> d & 1 || t->axes[d].chunk == 1 || (size_t)t->axes[d].chunk_stride != stride)) d++;
+        if (d == t->ndim) return 0;
+        seen |= (uint32_t)1 << d;
+        stride *= (size_t)t->axes[d].chunk;
+    }
+    return 1;
 }
 
 static int set_axes(Transfer *t, const Py_buffer *dimensions)
@@ -1032,24 +1063,22 @@ static int set_axes(Transfer *t, const Py_buffer *dimensions)
         *axis = (Axis){.start = given[0], .stop = given[1], .step = given[2], .length = given[3], .chunk = given[4],
                        .size = given[5], .chunk_stride = given[6], .array_stride = t->array.strides[d]};
         int inside = axis->step >= 1 && axis->chunk >= 1 && axis->step <= axis->chunk && axis->length >= 1 &&
-                     axis->start >= 0 && axis->stop <= axis->size &&
-                     axis->start + (axis->length - 1) * axis->step < axis->stop && t->array.shape[d] == axis->length;
+                     axis->start >= 0 && axis->start < axis->stop && axis->stop <= axis->size &&
+                     axis->length - 1 <= (axis->stop - 1 - axis->start) / axis->step &&
+                     t->array.shape[d] == axis->length && axis->chunk_stride >= 1;
         if (!inside) {
             PyErr_Format(PyExc_ValueError, "dimensions: number %d does not fit the array", d);
             return -1;
         }
         axis->first = axis->start / axis->chunk;
         axis->count = (axis->start + (axis->length - 1) * axis->step) / axis->chunk - axis->first + 1;
-        t->count *= axis->count;
-        t->nbytes *= (size_t)axis->chunk;
+        if (__builtin_mul_overflow(t->count, axis->count, &t->count) ||
+            __builtin_mul_overflow(t->nbytes, (size_t)axis->chunk, &t->nbytes) || t->nbytes > PY_SSIZE_T_MAX) {
+            PyErr_SetString(PyExc_ValueError, "dimensions: expected less than 2**63 chunks, and bytes of a chunk");
+            return -1;
+        }
     }
-    size_t reach = t->item;
-    for (int d = 0; d < t->ndim; d++) {
-        const Axis *axis = &t->axes[d];
-        if (axis->chunk_stride < 1) reach = SIZE_MAX;
-        else reach += (size_t)(axis->chunk - 1) * (size_t)axis->chunk_stride;
-    }
-    if (reach != t->nbytes) {
+    if (!has_no_gaps(t)) {
         PyErr_SetString(PyExc_ValueError, "dimensions: expected strides of a chunk without gaps");
         return -1;
     }
@@ -1061,6 +1090,19 @@ static char *copy_text(const char *text)
     size_t size = strlen(text) + 1;
     char *copy = malloc(size);
     return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* How many coordinates a template takes; -1 where it has a `%` that is none of `%d` and `%%`. */
+static int count_places(const char *template)
+{
+    int places = 0;
+    for (; *template; template ++) {
+        if (*template != '%') continue;
+        template ++;
+        if (*template != 'd' && *template != '%') return -1;
+        places += *template == 'd';
+    }
+    return places;
 }
 
 /* Transfer(array, writable, dimensions, fill, elide, fill_missing, codec, files, shard)
@@ -1082,6 +1124,7 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
     t->elide = elide;
     t->fill_missing = missing;
     t->file = -1;
+    t->writable = writable;
     if (PyObject_GetBuffer(array, &t->array, PyBUF_STRIDES | (writable ? PyBUF_WRITABLE : 0))) goto failed;
     t->has_array = 1;
     if (set_axes(t, &dimensions) || set_codec(&t->codec, codec)) goto failed;
@@ -1097,7 +1140,7 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
     memcpy(t->fill, fill.buf, t->item);
     if (files != Py_None) {
         const char *root, *inside, *template, *partial;
-        if (!PyArg_ParseTuple(files, "yyyy", &root, &inside, &template, &partial)) goto failed;
+        if (!is_tuple("files", files) || !PyArg_ParseTuple(files, "yyyy", &root, &inside, &template, &partial)) goto failed;
         t->root = copy_text(root);
         t->inside = copy_text(inside);
         t->template = copy_text(template);
@@ -1107,10 +1150,8 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
             goto failed;
         }
         t->inside_length = strlen(inside);
-        int places = 0;
-        for (const char *at = template; *at; at++)
-            if (*at == '%') places += *++at == 'd';
-        if (strlen(root) >= PATH_SIZE || strlen(template) >= PATH_SIZE || (shard == Py_None && places != t->ndim)) {
+        if (strlen(root) >= PATH_SIZE || strlen(template) >= PATH_SIZE ||
+            (shard == Py_None && count_places(template) != t->ndim)) {
             PyErr_SetString(PyExc_ValueError, "files: expected a shorter root, and a place for each coordinate");
             goto failed;
         }
@@ -1119,7 +1160,7 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
         PyObject *index;
         Py_ssize_t limit, version_size;
         const char *version;
-        if (!PyArg_ParseTuple(shard, "iOny#", &t->file, &index, &limit, &version, &version_size)) goto failed;
+        if (!is_tuple("shard", shard) || !PyArg_ParseTuple(shard, "iOny#", &t->file, &index, &limit, &version, &version_size)) goto failed;
         if (files != Py_None && (version_size != sizeof t->version || t->file != -1)) {
             PyErr_SetString(PyExc_ValueError, "shard: expected file -1 and a version of 40 bytes");
             goto failed;
@@ -1128,11 +1169,11 @@ static PyObject *transfer_new(PyTypeObject *type, PyObject *args, PyObject *Py_U
         if (PyObject_GetBuffer(index, &t->index, PyBUF_C_CONTIGUOUS)) goto failed;
         t->has_index = 1;
         t->limit = (size_t)limit;
-        int fits = t->index.ndim == t->ndim + 1 && t->index.itemsize == 8 && t->index.shape[t->ndim] == 2;
+        int fits = limit >= 0 && t->index.ndim == t->ndim + 1 && t->index.itemsize == 8 && t->index.shape[t->ndim] == 2;
         for (int d = 0; fits && d < t->ndim; d++)
-            fits = t->index.shape[d] >= (t->axes[d].size + t->axes[d].chunk - 1) / t->axes[d].chunk;
+            fits = t->index.shape[d] > (t->axes[d].size - 1) / t->axes[d].chunk;
         if (!fits) {
-            PyErr_SetString(PyExc_ValueError, "index: expected uint64 in the shape of the shard's chunks, and 2");
+            PyErr_SetString(PyExc_ValueError, "shard: expected an index of uint64 in the shape of its chunks, and 2, and a limit");
             goto failed;
         }
     }
