@@ -29,7 +29,7 @@
 #endif
 
 enum { MOST_DIMENSIONS = 32, PIECE = 1 << 18, DIRECT = 1 << 15, KEPT = 1 << 21, MOST_IDLE = 32, PATH_SIZE = 4096, AHEAD = 8 };
-enum { LONG_ROW = 256, MOST_ROWS = 512 };
+enum { LONG_ROW = 512, MOST_ROWS = 512 };
 
 enum outcome { DONE = 0, LEFT = 1 };
 
@@ -414,7 +414,7 @@ static int write_at(int file, const char *from, size_t size, size_t offset)
 }
 
 /* Rows of a box that are one behind the other in the file, many in one call of the system. */
-static int move_rows(const Box *box, int first, char *array, int file, size_t offset, int reading)
+static int read_rows(const Box *box, int first, char *array, int file, size_t offset)
 {
     struct iovec rows[MOST_ROWS];
     Py_ssize_t at[MOST_DIMENSIONS] = {0};
@@ -433,7 +433,7 @@ static int move_rows(const Box *box, int first, char *array, int file, size_t of
             }
         } while (d >= first && count < MOST_ROWS);
         ssize_t wanted = (ssize_t)run * count;
-        if ((reading ? preadv : pwritev)(file, rows, count, (off_t)offset) != wanted) return LEFT;
+        if (preadv(file, rows, count, (off_t)offset) != wanted) return LEFT;
         offset += (size_t)wanted;
     }
     return DONE;
@@ -457,8 +457,9 @@ static int move_plain(const Box *box, int d, char *array, int file, size_t offse
         size_t size = span(box, d);
         return reading ? read_at(file, array, size, offset) : write_at(file, array, size, offset);
     }
-    if (runs && (size_t)box->n[rows + 1] * box->item >= LONG_ROW && is_dense(box, d))
-        return move_rows(box, d, array, file, offset, reading);
+    /* Written so, each row costs the system as much as a page: 1.3 to 1.7 x as slow as gathering them. */
+    if (reading && runs && (size_t)box->n[rows + 1] * box->item >= LONG_ROW && is_dense(box, d))
+        return read_rows(box, d, array, file, offset);
     size_t whole = span(box, d), rest = span(box, d + 1);
     Py_ssize_t stride = box->chunk[d], n = box->n[d], step = 1;
     if (whole <= PIECE)
