@@ -32,7 +32,7 @@ def directories(path: Path, layout: Layout) -> Iterator[str]:
     yield str(path)
     if layout.zarr_format == 3:
         yield f"{path}/c"
-        counts = [-(-n // c) for n, c in zip(layout.shape[:-1], layout.chunks, strict=False)]
+        counts = [-(-n // c) for n, c in zip(layout.shape[:-1], layout.objects, strict=False)]
         for depth in range(1, len(counts) + 1):
             for index in itertools.product(*map(range, counts[:depth])):
                 yield f"{path}/c/{'/'.join(map(str, index))}"

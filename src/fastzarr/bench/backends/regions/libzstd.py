@@ -1,15 +1,17 @@
 """Baseline `libzstd`: the codec alone, every chunk compressed and decompressed in memory, on all cores.
 
-Each thread has one context and works through its share in batches of one call each. No file is read or
-written, and no chunk is put in its place, in the time that is taken.
+A thread per core has one context for its share of the chunks, and decompresses into the same memory again and
+again. No file is read or written, and no chunk is put in its place, in the time that is taken.
 """
 
+import itertools
 import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import crc32c
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,9 +22,8 @@ from fastzarr.bench.backends.regions import chunk_files
 from fastzarr.bench.backends.regions.base import Ability, OpenArray, RegionBackend
 from fastzarr.bench.backends.regions.raw_chunks import cores, in_threads
 
-BATCH = 2**21
-"""Uncompressed bytes of a batch, at least one chunk: much more than a call costs, little enough that the
-memory of one serves the next."""
+CHECKSUM_BYTES = 4
+"""Bytes of the checksum behind the index of a shard."""
 
 
 class Opened(OpenArray):
@@ -31,32 +32,37 @@ class Opened(OpenArray):
     def __init__(self, path: Path, layout: Layout, threads: int | None) -> None:
         self._path, self._layout = path, layout
         self._threads = threads or cores()
-        self._places = list(chunk_files.regions(layout))
-        self._chunk_bytes = int(np.prod(layout.chunks)) * layout.dtype.itemsize
+        self._places = dict(chunk_files.regions(layout))
+        self._indices = list(self._places)
         self._chunks: list[NDArray[Any]] = []
-        self._frames: list[Any] = []
+        self._frames: dict[tuple[int, ...], bytes] = {}
 
     def load(self) -> None:
-        """Read the frames that another stored."""
-        for index, _ in self._places:
-            self._frames.append(Path(chunk_files.file(self._path, self._layout, index)).read_bytes())
+        """Read the frames that another stored, in C order of the files."""
+        for file, indices in self._files():
+            data = file.read_bytes()
+            if self._layout.shards is None:
+                self._frames[indices[0]] = data
+                continue
+            end = len(data) - CHECKSUM_BYTES
+            index = np.frombuffer(data[end - 16 * len(indices) : end], "<u8").reshape(-1, 2)
+            for inner, (offset, size) in zip(indices, index.tolist(), strict=True):
+                self._frames[inner] = data[offset : offset + size]
 
     def prepare(self, data: NDArray[Any]) -> None:
-        self._chunks = [np.ascontiguousarray(data[place]) for _, place in self._places]
-        self._frames = [None] * len(self._chunks)
+        self._chunks = [np.ascontiguousarray(data[self._places[index]]) for index in self._indices]
+        self._frames = dict.fromkeys(self._indices, b"")
 
     def write(self, region: Region, data: NDArray[Any]) -> None:
         def act(share: Sequence[int]) -> None:
             from zstandard import ZstdCompressor
 
             context = ZstdCompressor(level=self._layout.level)
-            for batch in self._batches(share):
-                views: list[Any] = [self._chunks[number].reshape(-1).view(np.uint8).data for number in batch]
-                frames = context.multi_compress_to_buffer(views)
-                for number, at in zip(batch, range(len(batch)), strict=True):
-                    self._frames[number] = frames[at]
+            for number in share:
+                chunk = self._chunks[number].reshape(-1).view(np.uint8).data
+                self._frames[self._indices[number]] = context.compress(chunk)
 
-        in_threads(self._threads, act, range(len(self._places)))
+        in_threads(self._threads, act, range(len(self._indices)))
 
     def read(self, region: Region, out: NDArray[Any]) -> None:
         self._decode(None)
@@ -69,26 +75,38 @@ class Opened(OpenArray):
             from zstandard import ZstdDecompressor
 
             context = ZstdDecompressor()
-            for batch in self._batches(share):
-                sizes = np.full(len(batch), self._chunk_bytes, np.uint64).tobytes()
-                frames = [self._frames[number] for number in batch]
-                found = context.multi_decompress_to_buffer(frames, decompressed_sizes=sizes)
+            scratch = np.empty(self._layout.chunks, self._layout.dtype)
+            into = scratch.reshape(-1).view(np.uint8).data
+            for number in share:
+                index = self._indices[number]
+                # With room for the whole frame this is one call of libzstd, without a buffer of its own.
+                if context.stream_reader(self._frames[index]).readinto(into) != len(into):
+                    raise EOFError(f"the frame of chunk {index} is shorter than the chunk")
                 if out is not None:
-                    for number, at in zip(batch, range(len(batch)), strict=True):
-                        chunk = np.frombuffer(found[at].tobytes(), out.dtype).reshape(self._layout.chunks)
-                        out[self._places[number][1]] = chunk
+                    out[self._places[index]] = scratch
 
-        in_threads(self._threads, act, range(len(self._places)))
+        in_threads(self._threads, act, range(len(self._indices)))
 
-    def _batches(self, share: Sequence[int]) -> Iterator[Sequence[int]]:
-        count = max(1, BATCH // self._chunk_bytes)
-        return (share[i : i + count] for i in range(0, len(share), count))
+    def _files(self) -> Iterator[tuple[Path, list[tuple[int, ...]]]]:
+        """Every file, with the indices of its chunks in C order."""
+        per_file = [o // c for o, c in zip(self._layout.objects, self._layout.chunks, strict=True)]
+        counts = [n // o for n, o in zip(self._layout.shape, self._layout.objects, strict=True)]
+        for index in itertools.product(*map(range, counts)):
+            begins = [i * n for i, n in zip(index, per_file, strict=True)]
+            inner = itertools.product(*(range(b, b + n) for b, n in zip(begins, per_file, strict=True)))
+            yield Path(chunk_files.file(self._path, self._layout, index)), list(inner)
 
     def publish(self) -> None:
         for directory in chunk_files.directories(self._path, self._layout):
             os.makedirs(directory, exist_ok=True)  # noqa: PTH103 - many, and plain strings
-        for (index, _), frame in zip(self._places, self._frames, strict=True):
-            Path(chunk_files.file(self._path, self._layout, index)).write_bytes(frame)
+        for file, indices in self._files():
+            frames = [self._frames[index] for index in indices]
+            if self._layout.shards is not None:
+                sizes = [len(frame) for frame in frames]
+                offsets = itertools.accumulate(sizes[:-1], initial=0)
+                index = np.array(list(zip(offsets, sizes, strict=True)), "<u8").tobytes()
+                frames += [index, crc32c.crc32c(index).to_bytes(CHECKSUM_BYTES, "little")]
+            file.write_bytes(b"".join(frames))
         name = "zarr.json" if self._layout.zarr_format == 3 else ".zarray"
         (self._path / name).write_text(json.dumps(array_document(self._layout)), encoding="utf-8")
 
@@ -108,9 +126,8 @@ class Libzstd(RegionBackend):
             return "is a codec: zstd only"
         if ability not in ("write", "read"):
             return "compresses and decompresses whole arrays only"
-        if layout.shards:
-            return "has its frames from files of chunks: no shards"
-        if any(n % c for n, c in zip(layout.shape, layout.chunks, strict=True)):
+        grids = (layout.shape, layout.objects), (layout.objects, layout.chunks)
+        if any(n % c for sizes, parts in grids for n, c in zip(sizes, parts, strict=True)):
             return "knows no chunks that reach beyond the array"
         return None
 

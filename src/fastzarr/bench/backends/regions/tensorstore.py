@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import tensorstore
 
 INDEX_CACHE = 2**20
-"""Bytes of cache of a sharded array."""
+"""Bytes of cache of a sharded array: for its index, and not for the chunks that were read before."""
 
 
 class Opened(OpenArray):
@@ -47,7 +47,15 @@ class Opened(OpenArray):
 
 
 class TensorStore(Library):
-    """Each array has a context of its own, so that none finds the other's chunks in a cache."""
+    """Each array has a context of its own, so that none finds another's chunks in a cache.
+
+    Files are mapped (`file_io_mode`): as fast as read calls for chunks of 32 and 256 KiB and shards (0.95 to
+    1.1), faster for larger ones. Plain chunks are not cached, as is the default. Of a sharded array the index
+    is, and it is not looked up again whether the file changed (`recheck_cached_data`): aligned cutouts 1.1 to
+    1.2 times as fast, the rest 1.0. With a cache that holds the array's decoded chunks too, cutouts that
+    overlap are 1.3 to 1.4 times as fast; that is not reading, so it isn't given one. Not used, because as
+    fast: other limits of `file_io_concurrency` (0.8 to 1.0), no file locks (0.6 to 1.1).
+    """
 
     def create(self, path: Path, layout: Layout, threads: int | None = None) -> Opened:
         import tensorstore
@@ -68,11 +76,12 @@ class TensorStore(Library):
         }
         if threads is not None:
             context["data_copy_concurrency"] = context["file_io_concurrency"] = {"limit": threads}
-        return {
+        spec: dict[str, Any] = {
             "driver": "zarr" if layout.zarr_format == 2 else "zarr3",
             "kvstore": {"driver": "file", "path": f"{path}/"},
             "context": context,
         }
+        return spec | {"recheck_cached_data": False} if layout.shards else spec
 
 
 BACKEND: RegionBackend = TensorStore(sequential.BACKEND)
