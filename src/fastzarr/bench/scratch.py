@@ -3,6 +3,7 @@
 import atexit
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,14 +13,25 @@ from fastzarr.bench.workloads import sequential
 
 @contextmanager
 def directory(parent: Path) -> Iterator[Path]:
-    """A directory below `parent`, removed after use; once more at exit, because a library that was
-    interrupted may write on in a thread until then.
+    """A directory below `parent`, removed after use; after an error once more at exit, until it stays away,
+    because a library that was interrupted may write on in threads until then.
     """
-    with tempfile.TemporaryDirectory(
-        prefix="fastzarr-bench-", dir=parent, ignore_cleanup_errors=True
-    ) as made:
-        atexit.register(shutil.rmtree, made, ignore_errors=True)
-        yield Path(made)
+    made = Path(tempfile.mkdtemp(prefix="fastzarr-bench-", dir=parent))
+    try:
+        yield made
+    except BaseException:
+        atexit.register(_remove_for_good, made)
+        raise
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _remove_for_good(made: Path) -> None:
+    quiet, end = 0, time.monotonic() + 30
+    while quiet < 5 and time.monotonic() < end:
+        quiet = 0 if made.exists() else quiet + 1
+        shutil.rmtree(made, ignore_errors=True)
+        time.sleep(0.05)
 
 
 @contextmanager
