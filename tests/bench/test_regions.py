@@ -169,6 +169,8 @@ def test_environment_of_threads() -> None:
     assert REGION_BACKENDS["fastzarr"].environment(3) == {"FASTZARR_THREADS": "3"}
     assert REGION_BACKENDS["zarr"].environment(3) == {"ZARR_THREADING__MAX_WORKERS": "3"}
     assert REGION_BACKENDS["zarrista"].environment(3) == {"RAYON_NUM_THREADS": "3"}
+    fused = REGION_BACKENDS["zarr-fused"].environment(3)
+    assert fused == {"ZARR_THREADING__MAX_WORKERS": "3", "ZARR_CODEC_PIPELINE__MAX_WORKERS": "3"}
     zarrs = REGION_BACKENDS["zarrs"].environment(3)
     assert zarrs["RAYON_NUM_THREADS"] == zarrs["ZARR_THREADING__MAX_WORKERS"] == "3"
     assert zarrs["ZARR_CODEC_PIPELINE__CHUNK_CONCURRENT_MINIMUM"] == "3"
