@@ -803,41 +803,83 @@ static int check_range(const Transfer *t, Py_ssize_t begin, Py_ssize_t end)
     return -1;
 }
 
-/* Call a method of a lock: 1 or 0 for what it returns, -1 for an exception. */
-static int call_lock(PyObject *lock, const char *method, int wait)
+/* Methods of locks, and what they are called with. All is made before the first lock is taken: making an object can
+   run a finaliser, which may use arrays, and must not while this thread has locks that nobody knows of. */
+typedef struct {
+    Py_ssize_t count;
+    PyObject **acquire, **release;
+    PyObject *wait, *no_wait;
+    char *taken;
+} Locks;
+
+static void forget_locks(Locks *locks)
 {
-    PyObject *done = PyObject_CallMethod(lock, method, strcmp(method, "acquire") ? NULL : "i", wait);
+    for (Py_ssize_t i = 0; i < locks->count; i++) {
+        if (locks->acquire) Py_XDECREF(locks->acquire[i]);
+        if (locks->release) Py_XDECREF(locks->release[i]);
+    }
+    Py_XDECREF(locks->wait);
+    Py_XDECREF(locks->no_wait);
+    free(locks->acquire);
+    free(locks->release);
+    free(locks->taken);
+}
+
+static int know_locks(Locks *locks, PyObject *given)
+{
+    *locks = (Locks){.count = PyTuple_Size(given)};
+    locks->acquire = calloc((size_t)locks->count + 1, sizeof *locks->acquire);
+    locks->release = calloc((size_t)locks->count + 1, sizeof *locks->release);
+    locks->taken = calloc((size_t)locks->count + 1, 1);
+    locks->wait = Py_BuildValue("(O)", Py_True);
+    locks->no_wait = Py_BuildValue("(O)", Py_False);
+    int failed = !locks->acquire || !locks->release || !locks->taken || !locks->wait || !locks->no_wait;
+    if (failed && !PyErr_Occurred()) PyErr_NoMemory();
+    for (Py_ssize_t i = 0; i < locks->count && !failed; i++) {
+        PyObject *lock = PyTuple_GetItem(given, i);
+        locks->acquire[i] = PyObject_GetAttrString(lock, "acquire");
+        locks->release[i] = PyObject_GetAttrString(lock, "release");
+        failed = !locks->acquire[i] || !locks->release[i];
+    }
+    if (failed) forget_locks(locks);
+    return failed ? -1 : 0;
+}
+
+/* Take a lock: 1 or 0 for whether that was done, -1 for an exception. */
+static int take_lock(Locks *locks, Py_ssize_t i, PyObject *how)
+{
+    PyObject *done = PyObject_Call(locks->acquire[i], how, NULL);
     int result = done ? PyObject_IsTrue(done) : -1;
     Py_XDECREF(done);
+    locks->taken[i] = result == 1;
     return result;
 }
 
 /* Release the locks that are taken, also while an exception is on its way. */
-static void release_locks(PyObject *locks, const char *taken)
+static void release_locks(Locks *locks)
 {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    for (Py_ssize_t i = 0; i < PyTuple_Size(locks); i++)
-        if (taken[i] && call_lock(PyTuple_GetItem(locks, i), "release", 0) < 0) PyErr_WriteUnraisable(locks);
+    for (Py_ssize_t i = 0; i < locks->count; i++) {
+        if (!locks->taken[i]) continue;
+        PyObject *none = PyObject_CallNoArgs(locks->release[i]);
+        if (!none) PyErr_WriteUnraisable(locks->release[i]);
+        Py_XDECREF(none);
+        locks->taken[i] = 0;
+    }
     PyErr_Restore(type, value, traceback);
 }
 
-/* Take all locks of a tuple, or none of them, and tell in `taken` which. Here no interrupt can come between one
-   step and the next. None is waited for while others are held: whoever holds it may wait for one of those. */
-static int take_locks(PyObject *locks, char *taken)
+/* Take all locks, or none of them. Here no interrupt can come between one step and the next. None is waited for while
+   others are held: whoever holds it may wait for one of those. */
+static int take_locks(Locks *locks)
 {
-    Py_ssize_t count = PyTuple_Size(locks);
-    for (Py_ssize_t waited_for = 0, i = 0; i < count;) {
-        memset(taken, 0, (size_t)count);
-        if (call_lock(PyTuple_GetItem(locks, waited_for), "acquire", 1) < 0) return -1;
-        taken[waited_for] = 1;
-        for (i = 0; i < count; i++) {
-            int got = taken[i] || call_lock(PyTuple_GetItem(locks, i), "acquire", 0);
-            if (got == 1) {
-                taken[i] = 1;
-                continue;
-            }
-            release_locks(locks, taken);
+    for (Py_ssize_t waited_for = 0, i = 0; i < locks->count;) {
+        if (take_lock(locks, waited_for, locks->wait) < 0) return -1;
+        for (i = 0; i < locks->count; i++) {
+            int got = locks->taken[i] ? 1 : take_lock(locks, i, locks->no_wait);
+            if (got == 1) continue;
+            release_locks(locks);
             if (got < 0) return -1;
             waited_for = i;
             break;
@@ -846,16 +888,16 @@ static int take_locks(PyObject *locks, char *taken)
     return 0;
 }
 
-static PyObject *run(Transfer *t, Py_ssize_t begin, Py_ssize_t end, int reading)
+/* For each chunk whether it is left; to be freed. */
+static char *move_chunks(Transfer *t, Py_ssize_t begin, Py_ssize_t end, int reading)
 {
-    if (check_range(t, begin, end)) return NULL;
-    Scratch *scratch = take_scratch(&t->scratch);
-    char *left = calloc(1, (size_t)(end - begin) + 1);
-    if (!scratch || !left) {
+    char *left = malloc((size_t)(end - begin) + 1);
+    Scratch *scratch = left ? take_scratch(&t->scratch) : NULL;
+    if (!scratch) {
         free(left);
-        return PyErr_NoMemory();
+        PyErr_NoMemory();
+        return NULL;
     }
-    Py_ssize_t count = 0;
     Py_BEGIN_ALLOW_THREADS
     Directory directory;
     directory.known = 0;
@@ -875,13 +917,21 @@ static PyObject *run(Transfer *t, Py_ssize_t begin, Py_ssize_t end, int reading)
         else
             outcome = write_file(t, scratch, &directory, &part);
         left[number - begin] = (char)outcome;
-        count += outcome;
     }
     close_directory(&directory);
     if (file >= 0 && file != t->file) close(file);
     Py_END_ALLOW_THREADS
     scratch->next = t->scratch;
     t->scratch = scratch;
+    return left;
+}
+
+/* The numbers of the chunks that are left, of flags that are freed. */
+static PyObject *numbers_of(char *left, Py_ssize_t begin, Py_ssize_t end)
+{
+    if (!left) return NULL;
+    Py_ssize_t count = 0;
+    for (Py_ssize_t i = 0; i < end - begin; i++) count += left[i];
     PyObject *numbers = PyList_New(count);
     for (Py_ssize_t number = begin, at = 0; numbers && number < end; number++) {
         if (!left[number - begin]) continue;
@@ -900,23 +950,24 @@ static PyObject *transfer_read(PyObject *self, PyObject *args)
         PyErr_SetString(PyExc_ValueError, "read: expected an array that was given as writable");
         return NULL;
     }
-    return run((Transfer *)self, begin, end, 1);
+    if (check_range((Transfer *)self, begin, end)) return NULL;
+    return numbers_of(move_chunks((Transfer *)self, begin, end, 1), begin, end);
 }
 
 static PyObject *transfer_write(PyObject *self, PyObject *args)
 {
     Py_ssize_t begin, end;
-    PyObject *locks;
-    if (!PyArg_ParseTuple(args, "nnO!", &begin, &end, &PyTuple_Type, &locks)) return NULL;
-    char *taken = calloc(1, (size_t)PyTuple_Size(locks) + 1);
-    if (!taken) return PyErr_NoMemory();
-    PyObject *left = NULL;
-    if (take_locks(locks, taken) == 0) {
-        left = run((Transfer *)self, begin, end, 0);
-        release_locks(locks, taken);
+    PyObject *given;
+    Locks locks;
+    if (!PyArg_ParseTuple(args, "nnO!", &begin, &end, &PyTuple_Type, &given)) return NULL;
+    if (check_range((Transfer *)self, begin, end) || know_locks(&locks, given)) return NULL;
+    char *left = NULL;
+    if (take_locks(&locks) == 0) {
+        left = move_chunks((Transfer *)self, begin, end, 0);
+        release_locks(&locks);
     }
-    free(taken);
-    return left;
+    forget_locks(&locks);
+    return numbers_of(left, begin, end);
 }
 
 static PyObject *transfer_filled(PyObject *self, PyObject *args)
