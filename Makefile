@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
 VENV := .venv/$(VERSION)
+KERNEL := $(wildcard src/fastzarr/kernel/*)
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends
 
 .DELETE_ON_ERROR:
@@ -54,9 +55,9 @@ clean:  ## remove environments, caches and builds; results/ stays
 
 # An extra is installed once, and again when what it is built from changes. A kernel older than its source is removed,
 # since it would stay where the new one can't be compiled.
-$(VENV)/%.stamp: pyproject.toml setup.py src/fastzarr/_kernel.c $(VENV)/compiler | $(VENV)/bin/python
+$(VENV)/%.stamp: pyproject.toml setup.py $(KERNEL) $(VENV)/compiler | $(VENV)/bin/python
 	@echo "Installing fastzarr[$*] into $(VENV), once; this takes a minute or two"
-	@find src/fastzarr -name '_kernel.*.so' ! -newer src/fastzarr/_kernel.c -delete
+	@for source in $(KERNEL); do find src/fastzarr -name '_kernel.*.so' ! -newer $$source -delete; done
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
 	@$(VENV)/bin/python -c 'import fastzarr._kernel' 2>/dev/null || \
 	  echo "fastzarr has no compiled kernel here: all works, many small chunks are slower ($$(cat $(VENV)/compiler))"

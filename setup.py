@@ -2,6 +2,7 @@
 
 import os
 import sysconfig
+from glob import glob
 
 from setuptools import Extension, setup
 
@@ -10,7 +11,8 @@ free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 
 kernel = Extension(
     "fastzarr._kernel",
-    ["src/fastzarr/_kernel.c"],
+    ["src/fastzarr/kernel/module.c"],
+    depends=glob("src/fastzarr/kernel/*.h"),
     extra_compile_args=["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"],
     # The source asks for it before Python.h can say so.
     define_macros=[("Py_GIL_DISABLED", "1")] if free_threaded else [],

@@ -40,7 +40,7 @@ def build() -> None:
     compiled = shutil.ignore_patterns("*.so", "__pycache__")
     shutil.copytree(PROJECT / "src" / "fastzarr", TREE / "fastzarr", ignore=compiled)
     headers = f"-I{sysconfig.get_path('include')}"
-    source = KERNEL.with_name("_kernel.c")
+    source = TREE / "fastzarr" / "kernel" / "module.c"
     subprocess.run([*COMPILER, *FLAGS, headers, str(source), "-o", str(KERNEL)], check=True)
 
 
