@@ -1,7 +1,7 @@
 """Locks of this process, so that writers of parts of the same chunk don't lose each other's data.
 
-Chunks and documents share a fixed number of locks. Whoever needs those of several chunks waits for one of them
-only while holding none, since a finaliser may write to an array in a thread that holds a lock.
+Chunks and documents share a fixed number of locks. Whoever needs those of several chunks waits for one of
+them only while holding none, since a finaliser may write to an array in a thread that holds a lock.
 """
 
 from __future__ import annotations

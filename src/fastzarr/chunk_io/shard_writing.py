@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -51,6 +52,8 @@ class ShardWrite:
         self._content: bytes | None = None
         """The encoded inner chunks, for a kernel with a codec."""
         self._index = np.full((*layout.counts, 2), ABSENT)
+        self.encoded = False
+        """Whether all inner chunks are encoded, by `encode_into`."""
         self._count = self._sizes[self._box].size
         self._threads = kernel.worth(self._count, threads)
 
@@ -64,8 +67,12 @@ class ShardWrite:
             self._sizes[stored] = old[..., 1][stored]
             self._sources[stored] = old[..., 0][stored]
         sizes = self._filled_or_not() if self._kernel.plain else self._encode()
-        if sizes is None:
-            return False
+        if sizes is not None:
+            self._give_places(sizes)
+        return sizes is not None
+
+    def _give_places(self, sizes: NDArray[np.int64]) -> None:
+        """Give all inner chunks their places, from the sizes of those that are written."""
         shape = self._sizes[self._box].shape
         taken = np.maximum(sizes, 0)
         self._sizes[self._box] = sizes.reshape(shape)
@@ -77,7 +84,6 @@ class ShardWrite:
         self._index[stored, 0] = offsets.reshape(stored.shape)[stored]
         self._index[stored, 1] = self._sizes[stored]
         self._end = begin + int(lengths.sum())
-        return True
 
     @property
     def empty(self) -> bool:
@@ -89,6 +95,46 @@ class ShardWrite:
         assert self._content is not None
         encoded = bytes(self._layout.index.encode(self._index))
         return self._content + encoded if self._layout.index_at_end else encoded + self._content
+
+    def encode_into(self, file: int) -> bool:
+        """Encode a whole shard into an open file, batch by batch, each as soon as those before are there.
+
+        Whether that was done, and not all of it is left out.
+        """
+        transfer = self._transfer(-1)
+        batches = [*self._kernel.batches(self._count, self._threads)]
+        encoded: dict[int, tuple[bytes, bytes] | None] = {}
+        sizes: list[bytes] = []
+        writing = threading.Lock()
+        offset = 0 if self._layout.index_at_end else self._layout.index_size
+
+        def write() -> None:
+            nonlocal offset
+            while (part := encoded.pop(len(sizes), None)) is not None:
+                _write(file, memoryview(part[1]), offset)
+                offset += len(part[1])
+                sizes.append(part[0])
+
+        def encode(number: int) -> None:
+            encoded[number] = transfer.encode(*batches[number])
+            if writing.acquire(blocking=False):
+                try:
+                    write()
+                finally:
+                    writing.release()
+
+        crew.run(encode, range(len(batches)), self._threads)
+        write()  # what came while another thread was just done with writing
+        if len(sizes) < len(batches):
+            return False
+        self._give_places(np.frombuffer(b"".join(sizes), np.int64))
+        self.encoded = True
+        _write(
+            file,
+            memoryview(self._layout.index.encode(self._index)),
+            self._end if self._layout.index_at_end else 0,
+        )
+        return not self.empty
 
     def put(self, old: int, file: int) -> bool:
         """Write the shard into an open file, with what is kept of an open `old` one; was that done?"""
