@@ -2,7 +2,7 @@
 
 import os
 import sysconfig
-from glob import glob
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -12,7 +12,7 @@ free_threaded = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
 kernel = Extension(
     "fastzarr._kernel",
     ["src/fastzarr/kernel/module.c"],
-    depends=glob("src/fastzarr/kernel/*.h"),
+    depends=[str(header) for header in sorted(Path("src/fastzarr/kernel").glob("*.h"))],
     extra_compile_args=["-O3", "-std=c11", "-fvisibility=hidden", "-Wall", "-Wextra"],
     # The source asks for it before Python.h can say so.
     define_macros=[("Py_GIL_DISABLED", "1")] if free_threaded else [],
