@@ -129,7 +129,7 @@ class ChunkIO:
 
     def threads(self, count: int) -> int:
         """Threads that work on `count` chunks."""
-        return min(crew.threads_for(self._threads, self._concurrency), count)
+        return 1 if count == 1 else min(crew.threads_for(self._threads, self._concurrency), count)
 
     def read_left(self, plan: Plan, numbers: Sequence[int], out: NDArray[Any]) -> None:
         """Read chunks of a plan that the kernel has left."""

@@ -180,6 +180,9 @@ class Kernel:
 
     def run(self, act: Callable[[tuple[int, int]], object], count: int, threads: int) -> None:
         """Call `act` with the numbers of all chunks, first and last + 1 of each batch."""
+        if count == 1:
+            act((0, 1))
+            return
         threads = self.worth(count, threads)
         crew.run(act, self.batches(count, threads), threads)
 
