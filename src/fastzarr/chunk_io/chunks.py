@@ -100,12 +100,9 @@ class ChunkIO:
         """Fill `out`, of the shape of the plan's layout and the array's dtype; raises `ChunkError`."""
         if plan.count == 1 and self._read_kept_shard(plan, out):
             return
-        only = plan.only
-        if only is not None and (self._shards is not None or (only.complete and not only.padded)):
-            self._read_chunk(only, out)
-            return
         if self._read_by_kernel(plan, out):
             return
+        only = plan.only
         if only is not None:
             self._read_chunk(only, out)
         else:

@@ -52,8 +52,6 @@ class ShardWrite:
         self._content: bytes | None = None
         """The encoded inner chunks, for a kernel with a codec."""
         self._index = np.full((*layout.counts, 2), ABSENT)
-        self.encoded = False
-        """Whether all inner chunks are encoded, by `encode_into`."""
         self._count = self._sizes[self._box].size
         self._threads = kernel.worth(self._count, threads)
 
@@ -85,6 +83,10 @@ class ShardWrite:
         self._index[stored, 1] = self._sizes[stored]
         self._end = begin + int(lengths.sum())
 
+    def is_left_out(self) -> bool:
+        """Whether all that is written is the fill value, which is not stored."""
+        return self._kernel.elide and all(self._transfer(-1).filled(0, self._count))
+
     @property
     def empty(self) -> bool:
         """Whether there is no inner chunk."""
@@ -99,7 +101,7 @@ class ShardWrite:
     def encode_into(self, file: int) -> bool:
         """Encode a whole shard into an open file, batch by batch, each as soon as those before are there.
 
-        Whether that was done, and not all of it is left out.
+        Whether that was done.
         """
         transfer = self._transfer(-1)
         batches = [*self._kernel.batches(self._count, self._threads)]
@@ -128,13 +130,9 @@ class ShardWrite:
         if len(sizes) < len(batches):
             return False
         self._give_places(np.frombuffer(b"".join(sizes), np.int64))
-        self.encoded = True
-        _write(
-            file,
-            memoryview(self._layout.index.encode(self._index)),
-            self._end if self._layout.index_at_end else 0,
-        )
-        return not self.empty
+        index = memoryview(self._layout.index.encode(self._index))
+        _write(file, index, self._end if self._layout.index_at_end else 0)
+        return True
 
     def put(self, old: int, file: int) -> bool:
         """Write the shard into an open file, with what is kept of an open `old` one; was that done?"""

@@ -154,12 +154,11 @@ class Shards:
             return False
         shard = ShardWrite(layout, kernel, value, bounds, extent, outer.threads(math.prod(layout.counts)))
         into_file = hasattr(store, "set_by")
+        if projection.complete and shard.is_left_out():
+            store.erase(key)
+            return True
         if projection.complete and into_file and not kernel.plain:
-            if store.set_by(key, shard.encode_into):
-                return True
-            if shard.encoded and shard.empty:
-                store.erase(key)
-            return shard.encoded
+            return store.set_by(key, shard.encode_into)  # type: ignore[no-any-return]
         if projection.complete and (into_file or not kernel.plain):
             if not shard.prepare(None):
                 return False
