@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fastzarr.bench import results
-from fastzarr.bench.report import summary
+from fastzarr.bench import measurements, results
+from fastzarr.bench.report import measured_summary, measured_words, summary
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -39,3 +39,27 @@ def test_results_are_those_of_the_saved_run() -> None:
         leads = [summary.lead_text(block.leads[measure]) for measure in ("steps", "read")]
         chunk = summary.size_text(block.case.total_bytes // block.case.shape[0])
         assert f"| {chunk} | {shares[0]} | {leads[0]} | {shares[1]} | {leads[1]} |\n" in text
+
+
+@pytest.mark.parametrize(
+    ("workload", "topic"), [("small-chunks", "small chunks"), ("cutouts", "cutouts of a shard")]
+)
+def test_results_of_many_chunks_are_those_of_the_saved_runs(workload: str, topic: str) -> None:
+    text = README.read_text(encoding="utf-8")
+    bundle = measurements.load(README.parent / f"docs/results/tmpfs-{workload}.json")
+    sections = [s for s in measured_summary.sections(bundle) if s.case.topic == topic]
+    assert len(sections) >= 6
+    for section in sections:
+        cell = section.cell("fastzarr")
+        assert cell is not None and section.lead is not None
+        share = "–" if cell.percent is None else f"{cell.percent:.0f} %"
+        time = measured_words.time_text(section.microseconds(cell))
+        lead = f"{section.lead.text} ({section.lead.peer})"
+        assert f"| {section.label} | {section.operation.name} | {time} µs | {share} | {lead} |\n" in text
+
+
+def test_results_of_whole_arrays_are_those_of_the_saved_run() -> None:
+    text = README.read_text(encoding="utf-8")
+    bundle = measurements.load(README.parent / "docs/results/tmpfs-whole-array.json")
+    for sentence in measured_summary.headlines(measured_summary.sections(bundle)):
+        assert f"> {sentence}\n" in text

@@ -8,7 +8,7 @@ from fastzarr.bench.measurements import Bundle
 from fastzarr.bench.report import measured_panels as panels
 from fastzarr.bench.report import measured_summary as summary
 from fastzarr.bench.report import measured_words as words
-from fastzarr.bench.report.plots import PANEL_INCHES, Panel, Plot
+from fastzarr.bench.report.plots import Panel, Plot
 from fastzarr.bench.report.speedup import scalings
 from fastzarr.bench.report.summary import SUBJECT
 
@@ -30,20 +30,21 @@ def plots(bundle: Bundle) -> list[Plot]:
 
 def _leads(bundle: Bundle, shown: Sequence[summary.Section]) -> Plot:
     by_operation = _by_operation(section for section in shown if section.lead)
-    most = max(map(len, by_operation.values()), default=0)
     wraps = any("\n" in panels.lead_label(section) for section in shown)
     row = 0.28 if wraps else 0.17
-    width, least_height = PANEL_INCHES
     return Plot(
         name=f"{bundle.workload}-lead",
         title=f"{SUBJECT} against the best peer of each case",
         note="Right of 1× is ahead. The peer, named at the dot, is the fastest ranked library in that case "
         "and operation. Lines reach over the repeats; a hollow dot is a tie.",
         panels=tuple(
-            Panel(title=f"{name}, × best peer", draw=partial(panels.lead, sections=part))
+            Panel(
+                title=f"{name}, × best peer",
+                draw=partial(panels.lead, sections=part),
+                height=0.9 + row * len(part),
+            )
             for name, part in by_operation.items()
         ),
-        panel_inches=(width, max(least_height, 0.9 + row * most)),
     )
 
 

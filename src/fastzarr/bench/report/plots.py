@@ -1,7 +1,6 @@
 """Plots of a bundle: panels that stand in a row in a PNG file and one below the other on a small screen."""
 
 import io
-import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -49,6 +48,8 @@ class Panel:
     """What it shows, with the unit."""
     draw: Callable[["Axes"], None]
     """Draws it."""
+    height: float | None = None
+    """Height in inches; None is that of the plot's panels."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,8 +85,9 @@ def save_png(plot: Plot, path: Path) -> None:
     """Write all panels of `plot` into one PNG."""
     width, height = plot.panel_inches
     columns = 2 if len(plot.panels) == 4 else min(COLUMNS, len(plot.panels))
-    rows = math.ceil(len(plot.panels) / columns)
-    _render(plot.panels, (columns * width, rows * height + 0.4), columns, plot.title, "", path)
+    heights = [panel.height or height for panel in plot.panels]
+    rows = [max(heights[at : at + columns]) for at in range(0, len(heights), columns)]
+    _render(plot.panels, (columns * width, sum(rows) + 0.4), rows, columns, plot.title, "", path)
 
 
 def svg(plot: Plot, number: int) -> str:
@@ -94,7 +96,10 @@ def svg(plot: Plot, number: int) -> str:
     A colour is `var(--rrggbb, #rrggbb)`, so that the page can give it another value on a dark ground.
     """
     text = io.StringIO()
-    _render(plot.panels[number : number + 1], plot.panel_inches, 1, None, f"{plot.name} {number}", text)
+    panel = plot.panels[number]
+    width, height = plot.panel_inches
+    inches = width, panel.height or height
+    _render([panel], inches, [1.0], 1, None, f"{plot.name} {number}", text)
     element = text.getvalue()[text.getvalue().index("<svg") :]
     element = re.sub(r'<g id="[^"]*"', "<g", element)
     element = re.sub(r"<metadata>.*?</metadata>", "", element, flags=re.DOTALL)
@@ -104,6 +109,7 @@ def svg(plot: Plot, number: int) -> str:
 def _render(
     shown: Sequence[Panel],
     inches: tuple[float, float],
+    rows: Sequence[float],
     columns: int,
     title: str | None,
     salt: str,
@@ -114,7 +120,7 @@ def _render(
 
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": salt}):
         figure = Figure(figsize=inches, layout="constrained", dpi=DPI)
-        axes = figure.subplots(math.ceil(len(shown) / columns), columns, squeeze=False)
+        axes = figure.subplots(len(rows), columns, squeeze=False, height_ratios=rows)
         for ax in axes.flat[len(shown) :]:
             ax.set_axis_off()
         for ax, panel in zip(axes.flat, shown, strict=False):
