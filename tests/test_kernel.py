@@ -1,5 +1,6 @@
 """The compiled kernel gives the same elements and stores the same files as Python alone does."""
 
+import contextlib
 import functools
 import math
 import tempfile
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from oracle import assert_same, bits, chunk_files, files, read_by_zarr
 
 import fastzarr
+from fastzarr.codecs.blosc import BloscCodec
 from fastzarr.testing import strategies
 
 pytestmark = needs_kernel
@@ -289,3 +291,63 @@ def test_the_kernel_leaves_nothing_of_what_is_usual(tmp_path: Path, codec: dict[
     assert notes.given["write"] == plain.nchunks + (inner if codec is None else 0)
     assert notes.given["encode"] == (0 if codec is None else inner)
     assert notes.given["read"] > plain.nchunks + inner
+
+
+@pytest.mark.parametrize("codec", [CODECS[0], CODECS[1], CODECS[4]], ids=str)
+@pytest.mark.parametrize("write_empty", [False, True])
+@pytest.mark.parametrize("fill", [0.0, -0.0, np.nan, 1.5])
+def test_chunks_of_fill_values_are_left_out_or_stored(
+    tmp_path: Path, fill: float, write_empty: bool, codec: dict[str, Any] | None
+) -> None:
+    """Bit by bit: a zero of the other sign is no fill value, and what is beyond the array no element."""
+    data = np.full((10, 12), fill, "f4")
+    data[0, 0] = 5
+    data[9, 11] = -0.0 if fill == 0 and not np.signbit(fill) else 0.0
+    stored = {}
+    for name, path in (("ours", contextlib.nullcontext()), ("pure", without_kernel())):
+        with path:
+            for chunks, shards in (((4, 4), None), ((2, 2), (4, 4))):
+                array = fastzarr.create_array(
+                    tmp_path / name / str(chunks[0]),
+                    shape=data.shape,
+                    dtype="f4",
+                    chunks=chunks,
+                    shards=shards,
+                    fill_value=fill,
+                    compressors=codec,
+                    config={"write_empty_chunks": write_empty},
+                )
+                array[...] = 9
+                array[...] = data
+                assert_same(array[...], data)
+        stored[name] = set(chunk_files(files(tmp_path / name)))
+    grid = {"c/0/0", "c/2/2"}
+    if write_empty:
+        grid = {f"c/{row}/{column}" for row in range(3) for column in range(3)}
+    assert stored["ours"] == stored["pure"] == {f"{chunk}/{key}" for chunk in (2, 4) for key in grid}
+
+
+def test_codecs_have_their_parameters(tmp_path: Path) -> None:
+    values = np.random.default_rng(5).integers(0, 60, (200, 200)).astype("<i4")
+
+    def first_file(codec: str, **configuration: Any) -> bytes:
+        root = tmp_path / str(len(list(tmp_path.iterdir())))
+        compressors = {"name": codec, "configuration": configuration}
+        with noted() as notes:
+            array = fastzarr.create_array(root, data=values, chunks=(100, 100), compressors=compressors)
+        assert notes.given["write"] == 4
+        assert (array[...] == values).all()
+        return (root / "c/0/0").read_bytes()
+
+    quick, good = (first_file("zstd", level=level, checksum=False) for level in (-50, 19))
+    assert len(good) < len(quick)
+    checked = first_file("zstd", level=19, checksum=True)
+    assert (quick[4] & 4, good[4] & 4, checked[4] & 4) == (0, 0, 4), "the frame header's flag"
+    assert len(checked) == len(good) + 4
+    for cname in ("blosclz", "lz4", "zlib", "zstd"):
+        for shuffle in ("noshuffle", "shuffle", "bitshuffle"):
+            for others in ({"clevel": 1, "typesize": 4}, {"clevel": 9, "typesize": 2, "blocksize": 4096}):
+                configuration = {"cname": cname, "shuffle": shuffle} | others
+                found = first_file("blosc", **configuration)
+                codec = BloscCodec(**configuration)
+                assert found == bytes(codec.encode(values[:100, :100].tobytes()))

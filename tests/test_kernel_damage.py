@@ -7,9 +7,11 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import crc32c
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -313,3 +315,33 @@ def test_what_may_not_be_read_is_no_missing_chunk() -> None:
         (Path(made) / "c/1/1").chmod(0)
         with nobody(), pytest.raises(PermissionError, match="c/1/1"):
             array[...]
+
+
+@pytest.mark.parametrize("index_kept", [False, True])
+@pytest.mark.parametrize("layout", [name for name in LAYOUTS if name.startswith("shards")])
+def test_inner_chunks_that_reach_into_the_index_or_beyond_the_shard(
+    tmp_path: Path, layout: str, index_kept: bool
+) -> None:
+    """Bytes of the index are none of an inner chunk, though there are enough of them."""
+    array = fastzarr.create_array(tmp_path, shape=DATA.shape, dtype=DATA.dtype, **LAYOUTS[layout])
+    array[...] = DATA
+    path = tmp_path / "c/1/1"
+    sound = path.read_bytes()
+    at_end = "first" not in layout
+    begin = len(sound) - 4 * 16 - 4 if at_end else 0
+    index = np.frombuffer(sound[begin : begin + 4 * 16], "<u8").reshape(4, 2)
+    for entry, reach in ((0, 4), (3, 1), (3, len(sound)), (2, 2**62), (1, 2**64 - 1 - len(sound))):
+        changed = index.copy()
+        end = begin if at_end else len(sound)
+        changed[entry, 0] = (end + reach - int(index[entry, 1])) % 2**64
+        data = changed.tobytes()
+        checksum = crc32c.crc32c(data).to_bytes(4, "little")
+        path.write_bytes(sound[:begin] + data + checksum + sound[begin + len(data) + 4 :])
+        os.utime(path, (1, 1))
+        results = []
+        for opened in both(tmp_path, threads=1):
+            if index_kept:
+                outcome(partial(opened.__getitem__, np.s_[8:9, 10:11]))
+            results.append([outcome(partial(opened.__getitem__, selection)) for selection in SELECTIONS])
+        assert results[0] == results[1]
+        assert results[0][0][1] == "c/1/1"

@@ -162,9 +162,10 @@ static size_t encode(const Transfer *t, Scratch *s, char *to, size_t room_for, c
         size_t size = zstd->encode(s->encoder, to, room_for, from, t->nbytes);
         return zstd->is_error(size) ? 0 : size;
     }
-    if (t->nbytes > INT_MAX - 16) return 0;
+    /* With more room than this, Blosc would not store what it can't make smaller as it is. */
+    if (t->nbytes > INT_MAX - 16 || room_for < t->nbytes + 16) return 0;
     int size = codec->blosc.encode((int)codec->level, (int)codec->shuffle, (size_t)codec->typesize, t->nbytes, from, to,
-                                   room_for, codec->compressor, (size_t)codec->blocksize, 1);
+                                   t->nbytes + 16, codec->compressor, (size_t)codec->blocksize, 1);
     return size > 0 ? (size_t)size : 0;
 }
 
