@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fastzarr import sharding
-from fastzarr.chunk_io import crew
+from fastzarr.chunk_io import crew, locks
 from fastzarr.chunk_io.kernel import Kernel, place_of
 from fastzarr.chunk_io.locks import ChunkLocks, NoLocks
 from fastzarr.chunk_io.shards import Shards
@@ -45,7 +45,7 @@ class ChunkIO:
         dtype: np.dtype[Any],
         fill_value: Any,
         write_empty_chunks: bool,
-        locks: ChunkLocks | NoLocks,
+        chunk_locks: ChunkLocks | NoLocks,
         read_missing_chunks: bool = True,
         threads: int | None = None,
     ) -> None:
@@ -57,7 +57,7 @@ class ChunkIO:
         self._chain = chain
         self._chunks = chunks
         self._dtype = dtype
-        self._locks = locks
+        self._locks = chunk_locks
         self._field: str | None = None
         self._fill = fill_value
         self._read_missing = read_missing_chunks
@@ -76,7 +76,7 @@ class ChunkIO:
                 dtype=dtype,
                 fill_value=layout.spec.fill_value,
                 write_empty_chunks=write_empty_chunks,
-                locks=NoLocks(),
+                chunk_locks=NoLocks(),
                 threads=threads,
             )
             self._shards = Shards(layout, inner, inner._kernel)
@@ -119,7 +119,7 @@ class ChunkIO:
     def rewrite(self, plan: Plan) -> None:
         """Read and write again the plan's chunks, each under its lock, so that padding has the fill value."""
         for projection in plan:
-            with self._locks.of(projection.coords):
+            with locks.section, self._locks.of(projection.coords):
                 part = np.empty(plan.layout.shape, self._dtype)[projection.out]
                 self._read_chunk(projection, part)
                 self._write_chunk(projection, part)
@@ -163,10 +163,10 @@ class ChunkIO:
             return False
         sizes = [axis.size for axis in self._axes]
         transfer = kernel.files(value, bounds, sizes, place, reading=False, fill_missing=False)
-        first, last, locks = plan[0].coords, plan[plan.count - 1].coords, self._locks
+        first, last = plan[0].coords, plan[plan.count - 1].coords
 
         def write(batch: tuple[int, int]) -> None:
-            for number in transfer.write(*batch, locks.of_run(first, last, *batch)):
+            for number in transfer.write(*batch, self._locks.of_run(first, last, *batch)):
                 self._write_part(plan[number], value)
 
         kernel.run(write, plan.count, self.threads(plan.count))
@@ -248,7 +248,7 @@ class ChunkIO:
             projection = projection._replace(complete=False)
         coords, selected, _, complete, padded = projection
         key = self._key_template % coords
-        with self._locks.of(coords):
+        with locks.section, self._locks.of(coords):
             if self._shards is not None:
                 self._shards.write(self, self._store, key, self._extent(coords), projection, value)
                 return
@@ -339,7 +339,7 @@ def of_grid(
     the largest chunks.
     """
     chunks = tuple(axis.largest for axis in grid.axes)
-    arguments |= {"store": store, "axes": grid.axes, "chunks": chunks, "locks": ChunkLocks(store, path)}
+    arguments |= {"store": store, "axes": grid.axes, "chunks": chunks, "chunk_locks": ChunkLocks(store, path)}
     if all(axis.chunk for axis in grid.axes):
         return ChunkIO(**arguments)
     return RectilinearIO(prepare=prepare, **arguments)

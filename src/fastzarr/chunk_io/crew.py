@@ -11,6 +11,7 @@ from queue import SimpleQueue
 from typing import Generic, TypeVar
 
 from fastzarr import processors
+from fastzarr.chunk_io import locks
 
 THREADS_VARIABLE = "FASTZARR_THREADS"
 """Environment variable with the number of threads for one call."""
@@ -69,6 +70,7 @@ class _Crew(Generic[T]):
     def __init__(self, act: Callable[[T], object], items: Iterator[T]) -> None:
         self._act = act
         self._items = items
+        self._locks = locks.held()
         self._taking = threading.Lock()
         self._stopped = False
         self._helpers = 0
@@ -93,12 +95,14 @@ class _Crew(Generic[T]):
             if self._stopped:
                 return
             self._helpers += 1
+        locks.lend(self._locks)
         try:
             self.work()
         except BaseException as error:
             self.errors.append(error)
             self._stopped = True
         finally:
+            locks.lend(frozenset())
             self._ended.append(None)
             self._end.put(None)
 

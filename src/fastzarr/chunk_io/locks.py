@@ -1,7 +1,8 @@
 """Locks of this process, so that writers of parts of the same chunk don't lose each other's data.
 
 Chunks and documents share a fixed number of locks. Whoever needs those of several chunks waits for one of
-them only while holding none, since a finaliser may write to an array in a thread that holds a lock.
+them only while holding none, since a finaliser may write to an array in a thread that holds a lock. Threads
+that work for one that holds locks count as holding them too: it waits for them, and they must not for it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,19 @@ _DOCUMENT_LOCKS = 64
 _STRIDE = 40503
 """Sets the chunks of a row apart from those of the next one; odd, so that all locks are used."""
 
+_FREE: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+
+
+class _Thread(threading.local):
+    """What is known of one thread."""
+
+    sections = 0
+    """How many sections with a lock it is in, or more: an interrupt may leave one too many."""
+    lent: frozenset[threading.RLock] = frozenset()
+    """Locks of whom it works for."""
+
+
+_thread = _Thread()
 _chunks = [threading.RLock() for _ in range(_CHUNK_LOCKS)]
 _documents = [threading.RLock() for _ in range(_DOCUMENT_LOCKS)]
 
@@ -31,9 +45,10 @@ class ChunkLocks:
     def __init__(self, store: Store, path: str) -> None:
         self._salt = _place(store, path) % _CHUNK_LOCKS
 
-    def of(self, coords: Sequence[int]) -> threading.RLock:
+    def of(self, coords: Sequence[int]) -> contextlib.AbstractContextManager[object]:
         """The lock of a chunk; others may share it."""
-        return _chunks[self._number(coords)]
+        lock = _chunks[self._number(coords)]
+        return _FREE if lock in _thread.lent else lock
 
     def of_run(
         self, first: Sequence[int], last: Sequence[int], begin: int, end: int
@@ -48,7 +63,8 @@ class ChunkLocks:
         for along in reversed(coords):
             number = number * _STRIDE + along
         taken = np.unique((number + self._salt) % _CHUNK_LOCKS)
-        return tuple([_chunks[place] for place in taken.tolist()])
+        lent = _thread.lent
+        return tuple([lock for place in taken.tolist() if (lock := _chunks[place]) not in lent])
 
     def _number(self, coords: Sequence[int]) -> int:
         number = 0
@@ -62,13 +78,38 @@ class NoLocks:
 
     def of(self, coords: Sequence[int]) -> contextlib.AbstractContextManager[object]:
         """A lock that is always free."""
-        return contextlib.nullcontext()
+        return _FREE
 
     def of_run(
         self, first: Sequence[int], last: Sequence[int], begin: int, end: int
     ) -> tuple[threading.RLock, ...]:
         """None."""
         return ()
+
+
+class _Section:
+    """A block in which this thread may take the lock of a chunk, and run what is not known here."""
+
+    def __enter__(self) -> None:
+        _thread.sections += 1
+
+    def __exit__(self, *_: object) -> None:
+        _thread.sections -= 1
+
+
+section = _Section()
+
+
+def held() -> frozenset[threading.RLock]:
+    """The locks of chunks that this thread holds, or that it works under."""
+    if not _thread.sections:
+        return _thread.lent
+    return _thread.lent.union([lock for lock in _chunks if lock._is_owned()])  # type: ignore[attr-defined]
+
+
+def lend(locks: frozenset[threading.RLock]) -> None:
+    """Have this thread, which works for one that holds these locks, count as holding them; until the next."""
+    _thread.lent = locks
 
 
 def document_lock(store: Store, path: str) -> threading.RLock:
