@@ -46,9 +46,12 @@ clean:  ## remove environments, caches and builds; results/ stays
 	@missing=; \
 	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing=" nginx"; \
 	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
+	command -v wrk >/dev/null || missing="$$missing wrk"; \
+	command -v chromium >/dev/null || missing="$$missing chromium"; \
+	[ -e /usr/share/mricron/templates ] || missing="$$missing mricron-data"; \
 	if [ -z "$$missing" ]; then touch $@; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "Installing$$missing, for tests over HTTP and of zarrita.js"; \
+	  echo "Installing$$missing, for tests of servers and clients"; \
 	  { apt-get -qq update && $(APT_INSTALL) $$missing; } \
 	    >.venv/system.log 2>&1 && touch $@ || echo "could not be installed:$$missing; see .venv/system.log"; \
 	else echo "not installed:$$missing; the tests that run them are skipped"; fi

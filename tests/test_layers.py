@@ -38,7 +38,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "writer": ARRAYS,
     "xarray_engine": (PUBLIC,),
     "dask_io": (PUBLIC,),
-    "wkw": ("errors", "ranges", "stores"),
+    "wkw": (*PARTS, "result_memory", "processors", "codec_chain", "sharding", "chunk_io", "hierarchy"),
+    "volumes": (PUBLIC, "errors", "wkw"),
     "storage": ("stores",),
     # 8: the benchmark; its report reads saved results only
     "bench": (),
@@ -132,9 +133,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
         "bench.stats",
         "bench.compat",
     ),
-    "serve": (PUBLIC, "wkw"),
+    "serve": (PUBLIC, "errors", "ranges", "wkw", "volumes"),
     # 9: commands
-    "cli": (PUBLIC, "wkw", "bench", "serve"),
+    "cli": (PUBLIC, "wkw", "volumes", "bench", "serve"),
     "__main__": ("cli",),
     # the public names: all of the library, and nothing of the applications
     PUBLIC: (*ARRAYS, "storage", "writer"),
