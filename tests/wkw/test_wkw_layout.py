@@ -1,4 +1,4 @@
-"""The second description of the format, which the other tests lean on, agrees with bytes of the `wkw` wheel."""
+"""The second description of the format, on which the other tests lean, agrees with the `wkw` wheel."""
 
 from pathlib import Path
 from typing import Any

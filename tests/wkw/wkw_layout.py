@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 HEADER = struct.Struct("<3s5BQ")
 
-VOXEL_TYPES = {
-    **{"uint8": 1, "uint16": 2, "uint32": 3, "uint64": 4, "float32": 5, "float64": 6},
-    **{"int8": 7, "int16": 8, "int32": 9, "int64": 10},
-}
+DATA_TYPES = (
+    *("uint8", "uint16", "uint32", "uint64", "float32", "float64"),
+    *("int8", "int16", "int32", "int64"),
+)
+VOXEL_TYPES = {name: number for number, name in enumerate(DATA_TYPES, 1)}
 BLOCK_TYPES = {"raw": 1, "lz4": 2, "lz4hc": 3}
 COMPRESSED = ("lz4", "lz4hc")
 
@@ -110,8 +112,7 @@ def decode(data: bytes) -> Volume:
         ends = [offset, *struct.unpack_from(f"<{count}Q", data, HEADER.size)]
         assert ends[-1] == len(data)
         parts = [
-            lz4.block.decompress(data[start:end], uncompressed_size=size)
-            for start, end in zip(ends, ends[1:], strict=False)
+            lz4.block.decompress(data[start:end], uncompressed_size=size) for start, end in pairwise(ends)
         ]
     for position, part in zip(positions(file_len), parts, strict=True):
         place = tuple(slice(n * block_len, (n + 1) * block_len) for n in position)
