@@ -1,0 +1,1 @@
+"""The benchmark of servers of volumes, driven by wrk."""

@@ -1,0 +1,1 @@
+"""Servers that are compared, one file each."""
