@@ -43,6 +43,8 @@ class PreparedChain:
                 "codecs",
                 [f"got {names}, expected array→array codecs, one array→bytes codec, bytes→bytes codecs"],
             )
+        self.spec = spec
+        """What the chain encodes."""
         self.array_codecs: list[ArrayArrayCodec] = []
         self.bytes_codecs: list[BytesBytesCodec] = []
         for codec in codecs:
@@ -77,6 +79,16 @@ class PreparedChain:
             strides[dimension] = step
             step *= chunk_shape[dimension]
         return tuple(strides)
+
+    @property
+    def decoded_nbytes(self) -> int:
+        """Bytes of a decoded chunk."""
+        return math.prod(self.spec.shape) * self.spec.dtype.itemsize
+
+    def in_memory(self, memory: NDArray[np.uint8]) -> NDArray[Any]:
+        """Flat `memory` as a chunk: in stored order, or in C order where that is none of memory."""
+        shape, dtype = self.spec.shape, self.spec.dtype
+        return np.ndarray(shape, dtype, memory, strides=self.strides(shape) if self.direct else None)
 
     @property
     def codecs(self) -> tuple[Codec, ...]:

@@ -13,7 +13,7 @@ import math
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -211,6 +211,17 @@ class ShardLayout:
             )
             yield self.template % coords, place
 
+    def read_index(self, store: RangeReader, key: str) -> NDArray[np.uint64] | None:
+        """The index of the shard under `key`, or None where there is none; raises `ChunkError`."""
+        size = self.index_size
+        data = store.get_range(key, -size if self.index_at_end else 0, size)
+        if data is None:
+            return None
+        try:
+            return self.decode_index(data)
+        except CodecError as error:
+            raise ChunkError(key, str(error)) from error
+
     def decode_index(self, data: Buffer) -> NDArray[np.uint64]:
         """Offset and size of each inner chunk, shape `(*counts, 2)`; raises `CodecError`."""
         if len(data) != self.index_size:
@@ -293,10 +304,33 @@ def layout_of(chain: PreparedChain) -> ShardLayout | None:
     return chain.serializer.layout if only and isinstance(chain.serializer, ShardingCodec) else None
 
 
+class Layout(Protocol):
+    """What is known of all such objects of an array: of its shards, say."""
+
+    spec: ChunkSpec
+    """Shape and data type of the whole."""
+    chunk_shape: tuple[int, ...]
+    """Shape of the inner chunks in elements."""
+    inner: PreparedChain
+    """Chain of the inner chunks."""
+    counts: tuple[int, ...]
+    """Number of inner chunks along each dimension."""
+    index_at_end: bool
+    index_size: int
+    """Bytes of the stored index."""
+
+    @property
+    def template(self) -> str:
+        """Key of an inner chunk as a `%` template for its coordinates."""
+
+    def read_index(self, store: RangeReader, key: str) -> NDArray[np.uint64] | None:
+        """Offset and size of each inner chunk in the object under `key`; None where there is none."""
+
+
 class ShardReader:
     """The inner chunks of one stored shard, fetched as they are asked for, near ones together."""
 
-    def __init__(self, layout: ShardLayout, store: RangeReader, key: str, index: NDArray[np.uint64]) -> None:
+    def __init__(self, layout: Layout, store: RangeReader, key: str, index: NDArray[np.uint64]) -> None:
         self._layout = layout
         self._store = store
         self._key = key
@@ -305,18 +339,6 @@ class ShardReader:
         ends = index.sum(axis=-1)[index[..., 0] != ABSENT]
         self._end = int(ends.max()) if ends.size and layout.index_at_end else None
         self._groups: dict[str, _Group] = {}
-
-    @staticmethod
-    def read_index(layout: ShardLayout, store: RangeReader, key: str) -> NDArray[np.uint64] | None:
-        """The index of the shard under `key`, or None where there is none; raises `ChunkError`."""
-        size = layout.index_size
-        data = store.get_range(key, -size if layout.index_at_end else 0, size)
-        if data is None:
-            return None
-        try:
-            return layout.decode_index(data)
-        except CodecError as error:
-            raise ChunkError(key, str(error)) from error
 
     def expect(self, keys: Iterable[str]) -> None:
         """Tell which inner chunks will be asked for, each once, so that near ones are fetched together."""

@@ -8,8 +8,8 @@ one by one.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +81,12 @@ class ChunkIO:
             )
             self._shards = Shards(layout, inner, inner._kernel)
 
-    def of_field(self, name: str) -> ChunkIO:
+    @property
+    def inner(self) -> PreparedChain:
+        """Chain of the chunks; of a sharded array, of the inner chunks."""
+        return self._chain if self._shards is None else self._shards.inner
+
+    def of_field(self, name: str) -> Self:
         """The same for writing one field of a structured data type; the other fields are kept."""
         other = copy.copy(self)
         other._field = name
@@ -108,6 +113,33 @@ class ChunkIO:
         else:
             act = self._read_part if plan.views else self._read_scattered
             crew.run(lambda projection: act(projection, out), plan, self.threads(plan.count))
+
+    def read_chunks(self, coords: NDArray[np.intp], out: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Fill the rows of `out` with chunks (of a sharded array: inner chunks), and tell which are there.
+
+        `coords`: shape `(n, ndim)`. Each is put as `PreparedChain.in_memory` has it; what is missing becomes
+        the fill value. Raises `ChunkError`.
+        """
+        found = np.zeros(len(out), np.bool_)
+        if self._shards is None:
+            for row, place in enumerate(coords.tolist()):
+                target = self._chain.in_memory(out[row])
+                found[row] = self._fetch_into(self._key_template % tuple(place), target)
+        else:
+            outer, inner = np.divmod(coords, self._shards.counts)
+            for shard, rows in in_groups(outer):
+                key = self._key_template % shard
+                if rows is None:
+                    found = self._shards.read_chunks(self, self._store, self._place, key, inner, out)
+                else:
+                    part = np.empty((len(rows), out.shape[1]), np.uint8)
+                    found[rows] = self._shards.read_chunks(
+                        self, self._store, self._place, key, inner[rows], part
+                    )
+                    out[rows] = part
+        if not found.all():
+            out.view(self._dtype)[~found] = self._fill
+        return found
 
     def write(self, plan: Plan, value: NDArray[Any]) -> None:
         """Write `value`, of the shape of the plan's layout and any numeric dtype; raises `ChunkError`."""
@@ -138,7 +170,7 @@ class ChunkIO:
         shards, bounds, place = self._shards, plan.bounds, self._place
         if shards is None or bounds is None or place is None:
             return False
-        return shards.read_kept(self, place, self._key_template, self._axes, bounds, out)
+        return shards.read_kept(self, place, self._key_template.__mod__, self._axes, bounds, out)
 
     def _read_by_kernel(self, plan: Plan, out: NDArray[Any]) -> bool:
         """Read through the kernel, if there is one for such chunks, and tell whether that was so."""
@@ -298,6 +330,16 @@ class ChunkIO:
         else:
             data: Buffer = self._chain.encode(chunk)
             self._store.set(key, data)
+
+
+def in_groups(coords: NDArray[np.intp]) -> Iterator[tuple[tuple[int, ...], NDArray[np.intp] | None]]:
+    """The different rows of coordinates, each with the numbers of its rows: None where all are alike."""
+    if (coords == coords[:1]).all():
+        yield from ((tuple(row), None) for row in coords[:1].tolist())
+        return
+    different, numbers = np.unique(coords, axis=0, return_inverse=True)
+    for number, row in enumerate(different.tolist()):
+        yield tuple(row), np.flatnonzero(numbers.reshape(-1) == number)
 
 
 class RectilinearIO(ChunkIO):

@@ -53,7 +53,10 @@ class KeptIndex(NamedTuple):
     """The byte at which inner chunks end, at the latest."""
 
 
-_MOST_DIMENSIONS = 32
+Shard = tuple[int, NDArray[np.uint64], int, bytes]
+"""File descriptor, index, end of the inner chunks, and version, as the kernel takes them."""
+
+_MOST_DIMENSIONS = 31
 _BATCH_BYTES = 1 << 20
 """Of chunks that are moved in one call: a fraction of a millisecond, for which an interrupt waits."""
 _BATCH_CHUNKS = 64
@@ -152,6 +155,34 @@ class Kernel:
         shard = (-1, kept.entries, kept.limit, kept.version)
         return self._transfer(out, bounds, extent, True, True, place, shard)
 
+    def chunks(self, out: NDArray[np.uint8], entries: NDArray[np.uint64], file: int, limit: int) -> Transfer:
+        """From whole inner chunks in an open file to the rows of `out`, each in stored order.
+
+        `entries`: offset and size of each.
+        """
+        return self._rows(out, None, (file, self._in_a_row(entries), limit, b""))
+
+    def kept_chunks(
+        self, out: NDArray[np.uint8], entries: NDArray[np.uint64], place: Place, kept: KeptIndex
+    ) -> Transfer:
+        """As `chunks`, from a shard if it still is the version of which the index is kept."""
+        return self._rows(out, place, (-1, self._in_a_row(entries), kept.limit, kept.version))
+
+    def _in_a_row(self, entries: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        return entries.reshape(len(entries), *(1,) * len(self._chunks), 2)
+
+    def _rows(self, out: NDArray[np.uint8], place: Place | None, shard: Shard) -> Transfer:
+        assert TRANSFER is not None
+        count = len(out)
+        numbers = [0, count, 1, count, 1, count, self.nbytes]
+        for size, stride in zip(self._chunks, self._strides, strict=True):
+            numbers += (0, size, 1, size, size, size, stride)
+        array: NDArray[Any] = np.ndarray(
+            (count, *self._chunks), self._elements, out, strides=(self.nbytes, *self._strides)
+        )
+        dimensions = struct.pack(f"7q{self._format}", *numbers)
+        return TRANSFER(array, True, dimensions, self._fill, self.elide, True, self._codec, place, shard)
+
     def _transfer(
         self,
         array: NDArray[Any],
@@ -160,7 +191,7 @@ class Kernel:
         reading: bool,
         fill_missing: bool,
         place: Place | None,
-        shard: tuple[int, NDArray[np.uint64], int, bytes] | None,
+        shard: Shard | None,
     ) -> Transfer:
         assert TRANSFER is not None
         numbers: list[int] = []

@@ -6,6 +6,7 @@ import struct
 from dataclasses import dataclass
 from typing import ClassVar
 
+from fastzarr.codecs import native
 from fastzarr.codecs.base import Buffer, CodecBase, Kind, is_integer
 from fastzarr.errors import CodecError
 
@@ -26,6 +27,10 @@ class LZ4Codec(CodecBase):
 
     def __post_init__(self) -> None:
         self.check("acceleration", is_integer(self.acceleration, -(2**31), 2**31 - 1), "an integer")
+
+    def native(self, nbytes: int) -> native.NativeCodec | None:
+        """What codes without Python's lock, or None."""
+        return native.lz4(0, sized=True) if self.acceleration == 1 else None
 
     def encode(self, data: Buffer) -> Buffer:
         """Size and block."""

@@ -23,3 +23,10 @@ def addresses(module: str, names: tuple[str, ...]) -> tuple[int, ...] | None:
     except (ImportError, OSError, AttributeError):
         return None
     return tuple(address for address in functions if address)
+
+
+def lz4(level: int, *, sized: bool) -> NativeCodec | None:
+    """Of LZ4 blocks, each after its decoded size (4 bytes) where `sized`; level 0 is the fast encoder."""
+    names = ("LZ4_decompress_safe", "LZ4_compress_default", "LZ4_compress_HC")
+    functions = addresses("numcodecs.lz4", names)
+    return None if functions is None else ("lz4", functions, level, int(sized))

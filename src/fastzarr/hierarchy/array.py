@@ -43,6 +43,8 @@ class Array(Node[ArrayMetadata], Selectable):
     writers must write distinct chunks.
     """
 
+    _io: chunk_io.ChunkIO
+
     def __init__(self, store: Store, path: str, metadata: ArrayMetadata, config: ArrayConfig) -> None:
         self._store = store
         self._path = path

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from fastzarr import result_memory
-from fastzarr.chunk_io import ChunkIO
+from fastzarr.codec_chain import PreparedChain
 from fastzarr.data_types import held
-from fastzarr.errors import BufferMismatchError, SelectionError
+from fastzarr.errors import BoundsCheckError, BufferMismatchError, SelectionError
 from fastzarr.indexing import BasicSelection, Grid, Plan, Selection
 from fastzarr.indexing.items import integers, is_array
 
@@ -20,11 +20,31 @@ Fields = str | Sequence[str] | None
 """Name of one field of a structured data type, or of several; None is all of them."""
 
 
+class SelectedIO(Protocol):
+    """What reads and writes chunks by plan, as `ChunkIO` does."""
+
+    @property
+    def inner(self) -> PreparedChain:
+        """Chain of the chunks (of a sharded array: inner chunks)."""
+
+    def of_field(self, name: str) -> Self:
+        """The same for writing one field of a structured data type."""
+
+    def read(self, plan: Plan, out: NDArray[Any]) -> None:
+        """Fill `out`."""
+
+    def read_chunks(self, coords: NDArray[np.intp], out: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Fill the rows of `out` with chunks, and tell which are there."""
+
+    def write(self, plan: Plan, value: NDArray[Any]) -> None:
+        """Write `value`."""
+
+
 class Selectable(ABC):
     """What can be read and written by selection."""
 
     _grid: Grid
-    _io: ChunkIO
+    _io: SelectedIO
 
     @property
     @abstractmethod
@@ -35,6 +55,11 @@ class Selectable(ABC):
     @abstractmethod
     def order(self) -> Any:
         """Memory order of arrays that reading returns."""
+
+    @property
+    @abstractmethod
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Number of chunks (of a sharded array: inner chunks) along each dimension."""
 
     @abstractmethod
     def _require_writable(self) -> None: ...
@@ -65,6 +90,34 @@ class Selectable(ABC):
         may be filled in part.
         """
         self._read_into(self._grid.plan(selection), out)
+
+    @property
+    def chunk_strides(self) -> tuple[int, ...]:
+        """Strides in bytes of a chunk (of a sharded array: inner chunk) as `read_chunks` gives it."""
+        chain = self._io.inner
+        return chain.in_memory(np.empty(chain.decoded_nbytes, np.uint8)).strides
+
+    def read_chunks(self, coords: ArrayLike) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
+        """Whole chunks (of a sharded array: inner chunks), decoded, and which of them are there.
+
+        `coords`: chunk coordinates, integers of shape `(n, ndim)`. The first array has shape `(n, bytes of a
+        chunk)`: each row is a whole chunk, also where that reaches beyond the array, in stored order, which
+        `chunk_strides` tells. What is missing has the fill value. Raises `SelectionError`, `ChunkError`, and
+        `TypeError` for elements that have no fixed size.
+        """
+        given, counts = np.asarray(coords), self.cdata_shape
+        if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != len(counts):
+            found = f"{given.dtype} of shape {given.shape}"
+            raise SelectionError(f"coords: got {found}, expected integers of shape (n, {len(counts)})")
+        if self.dtype.hasobject or self.dtype.kind == "T":
+            raise TypeError(f"read_chunks: got an array of {self.dtype}, expected elements of fixed size")
+        given = given.astype(np.intp, copy=False)
+        outside = ((given < 0) | (given >= counts)).any(axis=1)
+        if outside.any():
+            wrong = tuple(given[outside][0].tolist())
+            raise BoundsCheckError(f"coords: got chunk {wrong}, expected one of the grid of {counts} chunks")
+        out = np.empty((len(given), self._io.inner.decoded_nbytes), np.uint8)
+        return out, self._io.read_chunks(given, out)
 
     def __setitem__(self, selection: Selection, value: object) -> None:
         """Write `value`, an array or scalar that broadcasts to the selection, cast as NumPy assigns.

@@ -18,7 +18,7 @@ static int is_tuple(const char *name, PyObject *given)
     return 0;
 }
 
-/* `codec`: None, ("zstd", addresses, level, checksum) or
+/* `codec`: None, ("zstd", addresses, level, checksum), ("lz4", addresses, level, sized) or
    ("blosc", addresses, level, shuffle, typesize, blocksize, compressor). */
 static int set_codec(Codec *codec, PyObject *given)
 {
@@ -46,8 +46,13 @@ static int set_codec(Codec *codec, PyObject *given)
         snprintf(codec->compressor, sizeof codec->compressor, "%s", compressor);
         functions = (void **)&codec->blosc;
         count = sizeof codec->blosc / sizeof *functions;
+    } else if (strcmp(name, "lz4") == 0) {
+        codec->kind = LZ4;
+        if (!PyArg_ParseTuple(given, "sOll", &name, &addresses, &codec->level, &codec->sized)) return -1;
+        functions = (void **)&codec->lz4;
+        count = sizeof codec->lz4 / sizeof *functions;
     } else {
-        PyErr_Format(PyExc_ValueError, "codec: got '%s', expected 'zstd' or 'blosc'", name);
+        PyErr_Format(PyExc_ValueError, "codec: got '%s', expected 'zstd', 'lz4' or 'blosc'", name);
         return -1;
     }
     if (PyTuple_Size(addresses) != count) {

@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum codec_kind { PLAIN = 0, ZSTD = 1, BLOSC = 2 };
+enum codec_kind { PLAIN = 0, ZSTD = 1, BLOSC = 2, LZ4 = 3 };
 
 enum { ZSTD_LEVEL = 100, ZSTD_CHECKSUM = 201 };
 
@@ -28,10 +28,18 @@ typedef struct {
 } Blosc;
 
 typedef struct {
+    int (*decode)(const char *, char *, int, int);
+    int (*encode)(const char *, char *, int, int);
+    int (*encode_hc)(const char *, char *, int, int, int);
+} Lz4;
+
+typedef struct {
     enum codec_kind kind;
     Zstd zstd;
     Blosc blosc;
-    long level;      /* of both */
+    Lz4 lz4;
+    long level;      /* of all; LZ4: 0 for the fast encoder */
+    long sized;      /* lz4: whether a block comes after its decoded size, 4 bytes */
     long checksum;   /* zstd: whether frames end with one */
     long shuffle, typesize, blocksize; /* blosc */
     char compressor[32];               /* blosc */

@@ -10,7 +10,7 @@
 
 #include "transfer.h"
 
-enum { DIRECT = 1 << 15, LONG_ROW = 512, MOST_ROWS = 512 };
+enum { DIRECT = 1 << 15, LONG_ROW = 512, MOST_ROWS = 512, SIZE_OF_LZ4 = 4 };
 
 enum outcome { DONE = 0, LEFT = 1 };
 
@@ -134,6 +134,12 @@ static int decode(const Transfer *t, Scratch *s, char *to, const char *from, siz
             return LEFT;
         return zstd->decode(s->decoder, to, t->nbytes, from, size) == t->nbytes ? DONE : LEFT;
     }
+    if (codec->kind == LZ4) {
+        size_t head = codec->sized ? SIZE_OF_LZ4 : 0;
+        if (size <= head || size > INT_MAX || t->nbytes > INT_MAX || (head && little32(from) != t->nbytes)) return LEFT;
+        int found = codec->lz4.decode(from + head, to, (int)(size - head), (int)t->nbytes);
+        return found == (int)t->nbytes ? DONE : LEFT;
+    }
     if (size < 16 || little32(from + 12) != size || little32(from + 4) != t->nbytes || size > INT_MAX) return LEFT;
     return codec->blosc.decode(from, to, t->nbytes, 1) == (int)t->nbytes ? DONE : LEFT;
 }
@@ -141,8 +147,8 @@ static int decode(const Transfer *t, Scratch *s, char *to, const char *from, siz
 /* Bytes that an encoded chunk has at most. */
 static size_t most_encoded(const Transfer *t)
 {
-    /* ZSTD_compressBound is less than this; Blosc adds its header of 16 bytes. */
-    return t->nbytes + (t->nbytes >> 8) + 512;
+    /* ZSTD_compressBound and LZ4_compressBound are less than this; Blosc adds its header of 16 bytes. */
+    return t->nbytes + t->nbytes / 255 + 512;
 }
 
 /* Size of the encoded chunk, or 0. */
@@ -161,6 +167,15 @@ static size_t encode(const Transfer *t, Scratch *s, char *to, size_t room_for, c
             return 0;
         size_t size = zstd->encode(s->encoder, to, room_for, from, t->nbytes);
         return zstd->is_error(size) ? 0 : size;
+    }
+    if (codec->kind == LZ4) {
+        size_t head = codec->sized ? SIZE_OF_LZ4 : 0;
+        if (room_for > INT_MAX) return 0;
+        for (size_t i = 0; i < head; i++) to[i] = (char)(t->nbytes >> 8 * i);
+        int most = (int)(room_for - head), nbytes = (int)t->nbytes;
+        int size = codec->level ? codec->lz4.encode_hc(from, to + head, nbytes, most, (int)codec->level)
+                                : codec->lz4.encode(from, to + head, nbytes, most);
+        return size > 0 ? (size_t)size + head : 0;
     }
     /* With more room than this, Blosc would not store what it can't make smaller as it is. */
     if (t->nbytes > INT_MAX - 16 || room_for < t->nbytes + 16) return 0;
