@@ -1,0 +1,1 @@
+"""Volumes over HTTP: cutouts, buckets and stored keys of Zarr and WKW."""
