@@ -1,0 +1,32 @@
+"""Units of length in nanometres, by the names that OME-Zarr and webknossos give them."""
+
+NANOMETERS: dict[str, float] = {
+    "yoctometer": 1e-15,
+    "zeptometer": 1e-12,
+    "attometer": 1e-9,
+    "femtometer": 1e-6,
+    "picometer": 1e-3,
+    "angstrom": 0.1,
+    "nanometer": 1.0,
+    "micrometer": 1e3,
+    "millimeter": 1e6,
+    "centimeter": 1e7,
+    "decimeter": 1e8,
+    "meter": 1e9,
+    "decameter": 1e10,
+    "hectometer": 1e11,
+    "kilometer": 1e12,
+    "megameter": 1e15,
+    "gigameter": 1e18,
+    "terameter": 1e21,
+    "petameter": 1e24,
+    "exameter": 1e27,
+    "zettameter": 1e30,
+    "yottameter": 1e33,
+    "inch": 2.54e7,
+    "foot": 3.048e8,
+    "yard": 9.144e8,
+    "mile": 1.609344e12,
+    "parsec": 3.0856775814913673e25,
+}
+"""Nanometres of one unit."""
