@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from dataclasses import dataclass
 from typing import Any
 
+from fastzarr.serve.cache import BucketCache
 from fastzarr.serve.settings import Settings
 
 
@@ -14,5 +17,25 @@ class Site:
 
     settings: Settings
     catalogue: Any
-    cache: Any
+    """`Catalogue`"""
+    cache: BucketCache
+    """Of decoded buckets, within `settings.cache_bytes`."""
     metrics: Any
+
+    @classmethod
+    def of(cls, settings: Settings) -> Site:
+        """With the datasets in the settings' directory, or listed in their TOML file."""
+        return cls(
+            settings=settings,
+            catalogue=_catalogue(settings),
+            cache=BucketCache(settings.cache_bytes),
+            metrics=None,
+        )
+
+
+def _catalogue(settings: Settings) -> Any:
+    if importlib.util.find_spec("fastzarr.serve.catalogue") is None:
+        return None
+    catalogue = importlib.import_module("fastzarr.serve.catalogue").Catalogue
+    source = settings.source
+    return catalogue.of_toml(source) if source.is_file() else catalogue.of_directory(source)

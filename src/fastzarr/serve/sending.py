@@ -1,0 +1,105 @@
+"""Answers on their way out through ASGI, in pieces that wait for the client."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from functools import lru_cache
+from typing import Any
+
+from fastzarr.serve.http import FileRange, Headers, HttpError, Response
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+RawHeaders = tuple[tuple[bytes, bytes], ...]
+
+PIECE = 1 << 18
+"""Bytes of a file that are in memory at once, per answer."""
+AT_ONCE = 1 << 16
+"""Bytes of a body that are handed over without waiting until they have left."""
+WITHOUT_BODY = (204, 304)
+
+
+@lru_cache(1024)
+def encoded(headers: Headers) -> RawHeaders:
+    """Headers as ASGI has them."""
+    return tuple((name.lower().encode("latin-1"), value.encode("latin-1")) for name, value in headers)
+
+
+class OpenFile:
+    """A part of a file that is open and as long as it says."""
+
+    def __init__(self, part: FileRange) -> None:
+        try:
+            self.descriptor = os.open(part.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            raise HttpError(404, "it is no longer there") from None
+        size = os.fstat(self.descriptor).st_size
+        if part.offset + part.length > size:
+            self.close()
+            raise HttpError(503, "the file has changed; try again", (("Retry-After", "1"),))
+        self.offset = part.offset
+        self.end = part.offset + part.length
+
+    def close(self) -> None:
+        os.close(self.descriptor)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """Its bytes; read in a thread where they are more than one piece."""
+        loop = asyncio.get_running_loop()
+        alone = self.end - self.offset <= PIECE
+        while self.offset < self.end:
+            wanted = (self.descriptor, min(PIECE, self.end - self.offset), self.offset)
+            piece = os.pread(*wanted) if alone else await loop.run_in_executor(None, os.pread, *wanted)
+            if not piece:
+                raise OSError("the file ended while it was sent")
+            self.offset += len(piece)
+            yield piece
+
+
+def length_of(response: Response) -> int:
+    """Bytes of the body."""
+    body = response.body
+    if isinstance(body, FileRange):
+        return body.length
+    return body.nbytes if isinstance(body, memoryview) else len(body)
+
+
+def head(response: Response, extra: RawHeaders) -> Message:
+    """The message that begins an answer."""
+    headers = [*extra, *encoded(response.headers)]
+    if response.media_type:
+        headers.append((b"content-type", response.media_type.encode("latin-1")))
+    if response.status not in WITHOUT_BODY:
+        headers.append((b"content-length", b"%d" % length_of(response)))
+    return {"type": "http.response.start", "status": response.status, "headers": headers}
+
+
+async def send_bytes(body: bytes | bytearray | memoryview, send: Send) -> None:
+    """Send a body; return when almost all of it has left, so that its memory counts until then."""
+    if len(body) <= AT_ONCE:
+        await send({"type": "http.response.body", "body": body})
+        return
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+async def send_file(file: OpenFile, receive: Receive, send: Send) -> None:
+    """Send part of a file, or what of it the client stays for."""
+    gone = asyncio.ensure_future(_disconnected(receive))
+    try:
+        async for piece in file.pieces():
+            if gone.done():
+                return
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
