@@ -1,0 +1,244 @@
+"""`Volume`: one magnification of a layer; any array as voxels with channels, in the order of the wire.
+
+On the wire x is fastest, then y and z, and the channels of a voxel are beside each other; little endian.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fastzarr.errors import SelectionError
+from fastzarr.serve.chunk_files import ChunkFiles
+from fastzarr.volumes.boxes import BoundingBox
+
+Point = tuple[int, int, int]
+"""Along x, y and z."""
+
+SPATIAL = ("x", "y", "z")
+BUCKET = 32
+"""Voxels along each edge of the buckets that webknossos asks for."""
+_ALL = ("c", *SPATIAL)
+
+NOWHERE: Mapping[str, int] = {}
+
+
+class Box(NamedTuple):
+    """Voxels from `start` up to, not including, `end`."""
+
+    start: Point
+    end: Point
+
+    @property
+    def size(self) -> Point:
+        """Voxels along each axis; 0 where there are none."""
+        x, y, z = (max(0, b - a) for a, b in zip(self.start, self.end, strict=True))
+        return x, y, z
+
+    def overlap(self, other: Box) -> Box | None:
+        """What both have; None where that is nothing."""
+        start = tuple(map(max, self.start, other.start))
+        end = tuple(map(min, self.end, other.end))
+        if start[0] >= end[0] or start[1] >= end[1] or start[2] >= end[2]:
+            return None
+        return Box(start, end)  # type: ignore[arg-type]
+
+
+class Source(Protocol):
+    """What is read: an `Array` or a `WkwArray`."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    def read_into(self, out: NDArray[Any], *, selection: Any = ...) -> None: ...
+
+
+class Volume:
+    """One magnification of a layer. Safe to share between threads."""
+
+    _numbers = itertools.count()
+
+    def __init__(
+        self, array: Any, axes: Sequence[str], *, box: BoundingBox | None = None, channel: int | None = None
+    ) -> None:
+        """`axes`: what each dimension of `array` is: `x`, `y`, `z`, `c`, or the name of another axis.
+
+        `box`: of its voxels; outside of it all is zero; by default the array's extent, which bounds it.
+        `channel`: the one to serve; by default all.
+        """
+        if not {"x", "y"} <= set(axes) or len(set(axes)) != len(axes) or len(axes) != len(array.shape):
+            raise SelectionError(
+                f"axes: got {tuple(axes)} for the shape {array.shape}, expected x, y and others"
+            )
+        self.number = next(self._numbers)
+        """Of this volume alone in this process."""
+        self.array: Source = array
+        self.axes = tuple(axes)
+        self.additional = tuple((a, n) for a, n in zip(axes, array.shape, strict=True) if a not in _ALL)
+        """Name and size of each axis beside channels and space."""
+        lengths = dict(zip(axes, array.shape, strict=True))
+        self.extent: Point = (lengths["x"], lengths["y"], lengths.get("z", 1))
+        """Voxels that the array has along each axis."""
+        whole = Box((0, 0, 0), self.extent)
+        given = whole if box is None else Box(box.offset, box.end)
+        self.box = given.overlap(whole) or Box((0, 0, 0), (0, 0, 0))
+        """Outside of it all is zero."""
+        self._channel = channel
+        self.channels = lengths.get("c", 1) if channel is None else 1
+        self.stored_dtype = array.dtype
+        self.dtype = np.dtype("u1") if array.dtype == np.bool_ else array.dtype.newbyteorder("<")
+        """Of the wire."""
+        self.voxel_bytes = self.dtype.itemsize * self.channels
+        self._swapped = array.dtype != array.dtype.newbyteorder("<")
+        kept = [axis for axis in axes if axis in SPATIAL or (axis == "c" and channel is None)]
+        self._present = tuple(slice(None) if axis in kept else 0 for axis in "zyxc")
+        of_view = [axis for axis in "zyxc" if axis in kept]
+        self._order = tuple(of_view.index(axis) for axis in kept)
+        self._edge = _edge_of_chunks(array, self.axes, self.channels, self.voxel_bytes, self._swapped)
+        fill = array.fill_value
+        self._missing_is_zero = fill is None or not np.any(np.frombuffer(np.asarray(fill, array.dtype), "u1"))
+        self._files = ChunkFiles.of(array)
+
+    def __repr__(self) -> str:
+        return f"<Volume {self.array!r} axes={self.axes} box={self.box}>"
+
+    def read(self, offset: Point, size: Point, additional: Mapping[str, int] = NOWHERE) -> memoryview:
+        """Bytes of the voxels from `offset` on, in the order of the wire; zero outside of `box`.
+
+        `additional`: index along the axes beside channels and space, 0 where it is not told. Raises
+        `SelectionError`, and what reading raises.
+        """
+        end = (offset[0] + size[0], offset[1] + size[1], offset[2] + size[2])
+        return self._read(Box(offset, end), self.indices(additional))
+
+    def buckets(
+        self, coords: Sequence[Point], edge: int = BUCKET, additional: Mapping[str, int] = NOWHERE
+    ) -> list[bytes | None]:
+        """Cubes of `edge` voxels by their coordinates in cubes, in the order of the wire.
+
+        None for a cube outside of `box`, and for one that is not stored and so is zero. All others have
+        `edge`³ voxels, zero outside of `box`. Raises `SelectionError`, and what reading raises.
+        """
+        indices = self.indices(additional)
+        found: list[bytes | None] = [None] * len(coords)
+        boxes = [self._cube(point, edge) for point in coords]
+        inside = [number for number, box in enumerate(boxes) if box.overlap(self.box)]
+        if self._edge == edge and inside:
+            self._read_chunks([coords[n] for n in inside], inside, boxes, indices, found)
+            return found
+        for number in inside:
+            paths = self.paths(coords[number], edge, additional)
+            if paths is None or not self._missing_is_zero or any(map(os.path.exists, paths)):
+                found[number] = bytes(self._read(boxes[number], indices))
+        return found
+
+    def paths(
+        self, point: Point, edge: int = BUCKET, additional: Mapping[str, int] = NOWHERE
+    ) -> tuple[str, ...] | None:
+        """The files that a bucket is from, there or not; None where they are too many, or no files."""
+        box = self._cube(point, edge).overlap(self.box)
+        if self._files is None or box is None:
+            return None if self._files is None else ()
+        return self._files.of_selection(self._selection(box, self.indices(additional)))
+
+    def indices(self, additional: Mapping[str, int]) -> tuple[int, ...]:
+        """Index along each axis beside channels and space; raises `SelectionError`."""
+        if not additional and not self.additional:
+            return ()
+        sizes = dict(self.additional)
+        for axis, index in additional.items():
+            if not 0 <= index < sizes.get(axis, 0):
+                expected = ", ".join(f"{axis} below {size}" for axis, size in self.additional) or "none"
+                raise SelectionError(f"additional coordinate {axis!r}: got {index}, expected {expected}")
+        return tuple(additional.get(axis, 0) for axis in sizes)
+
+    @staticmethod
+    def _cube(point: Point, edge: int) -> Box:
+        x, y, z = point[0] * edge, point[1] * edge, point[2] * edge
+        return Box((x, y, z), (x + edge, y + edge, z + edge))
+
+    def _selection(self, box: Box, indices: tuple[int, ...]) -> tuple[Any, ...]:
+        """That of the array for voxels in `box`, which is in its extent."""
+        (x, y, z), (x_end, y_end, z_end) = box
+        spans: dict[str, Any] = {"x": slice(x, x_end), "y": slice(y, y_end), "z": slice(z, z_end)}
+        spans["c"] = slice(None) if self._channel is None else self._channel
+        if indices:
+            spans |= zip((axis for axis, _ in self.additional), indices, strict=True)
+        return tuple([spans[axis] for axis in self.axes])
+
+    def _read(self, box: Box, indices: tuple[int, ...]) -> memoryview:
+        x, y, z = box.size
+        inner = box.overlap(self.box)
+        shape = (z, y, x, self.channels)
+        out = (np.empty if inner == box else np.zeros)(shape, self.stored_dtype)
+        if inner is not None:
+            view = out[*_within(inner, box)][self._present].transpose(self._order)
+            self.array.read_into(view, selection=self._selection(inner, indices))
+            if self._swapped:
+                out.byteswap(inplace=True)
+        return out.reshape(-1).view("u1").data
+
+    def _read_chunks(
+        self,
+        coords: list[Point],
+        numbers: list[int],
+        boxes: list[Box],
+        indices: tuple[int, ...],
+        found: list[bytes | None],
+    ) -> None:
+        """Buckets that are chunks: decoded together, as they are."""
+        fixed = dict(zip((axis for axis, _ in self.additional), indices, strict=True)) if indices else {}
+        fixed["c"] = self._channel or 0
+        columns = [
+            [point["xyz".index(axis)] for point in coords] if axis in SPATIAL else [fixed[axis]] * len(coords)
+            for axis in self.axes
+        ]
+        rows, stored = self.array.read_chunks(np.array(columns, np.intp).T)  # type: ignore[attr-defined]
+        for number, row, is_stored in zip(numbers, rows, stored, strict=True):
+            if not is_stored and self._missing_is_zero:
+                continue
+            box = boxes[number]
+            inner = box.overlap(self.box)
+            if inner == box or inner is None:
+                found[number] = row.tobytes()
+                continue
+            edge = box.end[0] - box.start[0]
+            part = _within(inner, box)
+            clipped = np.zeros((edge, edge, edge, self.voxel_bytes), "u1")
+            clipped[part] = row.reshape(clipped.shape)[part]
+            found[number] = clipped.tobytes()
+
+
+def _within(inner: Box, outer: Box) -> tuple[slice, ...]:
+    """Where `inner` is in an array [z, y, x] of `outer`."""
+    return tuple(slice(inner.start[n] - outer.start[n], inner.end[n] - outer.start[n]) for n in (2, 1, 0))
+
+
+def _edge_of_chunks(
+    array: Any, axes: tuple[str, ...], channels: int, voxel_bytes: int, swapped: bool
+) -> int | None:
+    """Edge of the cubes that the chunks of `array` are, with elements as on the wire; None for others."""
+    try:
+        chunks, strides = array.chunks, array.chunk_strides
+    except (AttributeError, NotImplementedError):
+        return None
+    if strides is None or swapped or "z" not in axes:
+        return None
+    size = dict(zip(axes, chunks, strict=True))
+    stride = dict(zip(axes, strides, strict=True))
+    edge = size["x"]
+    cubes = size["y"] == size["z"] == edge and all(size[axis] == 1 for axis in axes if axis not in _ALL)
+    wire = {
+        "c": voxel_bytes // channels,
+        "x": voxel_bytes,
+        "y": voxel_bytes * edge,
+        "z": voxel_bytes * edge**2,
+    }
+    same = all(stride[axis] == wire[axis] for axis in axes if size[axis] > 1)
+    return edge if cubes and size.get("c", 1) == channels and same else None
