@@ -18,7 +18,7 @@ from fastzarr.errors import ChunkError, CodecError
 from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.indexing.plan import Bounds
 from fastzarr.sharding import ABSENT, Layout, ShardReader
-from fastzarr.stores.base import RangeReader, Store
+from fastzarr.stores.base import RangeReader
 
 KEPT_BYTES = 1 << 24
 """Of shard indices kept for each array: those of 32 shards with 32768 inner chunks each."""
@@ -100,7 +100,7 @@ class ShardReading:
     def read(
         self,
         outer: InnerIO,
-        store: Store,
+        store: object,
         key: str,
         extent: tuple[int, ...],
         projection: Projection,
@@ -120,7 +120,7 @@ class ShardReading:
     def read_chunks(
         self,
         outer: InnerIO,
-        store: Store,
+        store: object,
         place: Place | None,
         key: str,
         coords: NDArray[np.intp],
@@ -130,18 +130,14 @@ class ShardReading:
 
         `coords` are those within the shard, shape `(n, ndim)`. What is missing is left as it is.
         """
-        chosen = tuple(coords.T)
-        kept = self._indices.get(key)
-        if kept is not None and place is not None and self._kernel is not None:
-            entries = kept.entries[chosen]
-            transfer = self._kernel.kept_chunks(out, entries, place._replace(key=os.fsencode(key)), kept)
-            if not self._run(outer, transfer):
-                return np.asarray(entries[:, 0] != ABSENT)
+        kept = None if place is None else self.read_kept_chunks(outer, place, key, coords, out)
+        if kept is not None:
+            return kept
         with _snapshot(store, key) as opened:
             index = self._index(opened, key)
             if index is None:
                 return np.zeros(len(out), np.bool_)
-            entries = index[chosen]
+            entries = index[tuple(coords.T)]
             found: NDArray[np.bool_] = entries[:, 0] != ABSENT
             left: Sequence[int] = np.flatnonzero(found).tolist()
             if self._kernel is not None and hasattr(opened, "fileno"):
@@ -151,6 +147,17 @@ class ShardReading:
             for row in left:
                 self._read_chunk(shard, key, coords[row].tolist(), out[row])
         return found
+
+    def read_kept_chunks(
+        self, outer: InnerIO, place: Place, key: str, coords: NDArray[np.intp], out: NDArray[np.uint8]
+    ) -> NDArray[np.bool_] | None:
+        """As `read_chunks`, of a shard whose index is known, by the kernel; None where that was not done."""
+        kept = self._indices.get(key)
+        if kept is None or self._kernel is None:
+            return None
+        entries = kept.entries[tuple(coords.T)]
+        transfer = self._kernel.kept_chunks(out, entries, place._replace(key=os.fsencode(key)), kept)
+        return None if self._run(outer, transfer) else np.asarray(entries[:, 0] != ABSENT)
 
     def _read_chunk(self, shard: ShardReader, key: str, coords: list[int], out: NDArray[np.uint8]) -> None:
         inner = self._layout.template % tuple(coords)
@@ -247,7 +254,7 @@ class ShardReading:
         return self._io.inside(shard, grid, outer), grid.replan(projection)
 
 
-def _snapshot(store: Store, key: str) -> contextlib.AbstractContextManager[Any]:
+def _snapshot(store: object, key: str) -> contextlib.AbstractContextManager[Any]:
     """What is under `key` now, where the store can tell for several reads, or the store."""
     snapshot = getattr(store, "snapshot", None)
     return contextlib.nullcontext(store) if snapshot is None else snapshot(key)

@@ -287,6 +287,28 @@ class LocalStore(Closing):
             for opened in files:
                 os.close(opened)
 
+    @contextlib.contextmanager
+    def change(self, key: str) -> Iterator[int]:
+        """The descriptor of an object's file, to be written to where it is: whoever reads it may find both.
+
+        Raises `FileNotFoundError` where there is none, and other kinds of `OSError`.
+        """
+        path = self._path(key)
+        check_writable(self, key)
+        files: list[int] = []
+        try:
+            file = _open(path, _OPEN_CHANGE, files)
+            self._require_inside(file, key, path)
+            yield file
+            if self.durability != "none":
+                _sync_content(file)
+        except OSError as error:
+            text = f"{error.strerror} while writing key {key!r}"
+            raise type(error)(error.errno, text, path) from error
+        finally:
+            for opened in files:
+                os.close(opened)
+
     def erase(self, key: str) -> None:
         """Remove the file; nothing happens where it is absent."""
         path = self._path(key)

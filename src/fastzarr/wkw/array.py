@@ -1,0 +1,318 @@
+"""`WkwArray`: the voxels of one dataset, read and written by selection."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from fastzarr.chunks.grid import cdata_shape
+from fastzarr.errors import (
+    BoundsCheckError,
+    BufferMismatchError,
+    MetadataError,
+    NodeExistsError,
+    NodeNotFoundError,
+    ReadOnlyError,
+)
+from fastzarr.hierarchy.selections import Selectable
+from fastzarr.indexing import Grid, Selection
+from fastzarr.stores.local import Durability, LocalStore
+from fastzarr.wkw.files import CUBE_OF_ALL, WkwFiles
+from fastzarr.wkw.header import BlockType, Header
+
+DOCUMENT = "header.wkw"
+
+
+class WkwArray(Selectable):
+    """Voxels with the dimensions c, x, y, z. Made by `create` and `open`.
+
+    The format has no shape: files that are missing are zeros. `shape` is what was given when it was opened,
+    else it reaches to the end of the last files, and grows where a slice that says its end writes beyond.
+
+    Safe to share between threads; pickles. In one process, writers of parts of the same file don't lose each
+    other's data; across processes, they must write distinct files. Compressed files appear whole or not at
+    all; others are changed where they are, block by block.
+    """
+
+    def __init__(
+        self, store: LocalStore, header: Header, shape: tuple[int, ...] | None, threads: int | None
+    ) -> None:
+        self._store = store
+        self._header = header
+        self._given = shape
+        self._threads = threads
+        self._io: WkwFiles = WkwFiles(store, header, threads)
+        self._extent: tuple[int, int, int] | None = None
+        self._known: tuple[tuple[int, ...], Grid] = (header.channels, *CUBE_OF_ALL), self._io.grid
+        """A shape, and its grid."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._store, self._header, self._given, self._threads)
+
+    def __repr__(self) -> str:
+        return f"<WkwArray {self._store.root} shape={self.shape} dtype={self.dtype}>"
+
+    @property
+    def path(self) -> str:
+        """Directory of the dataset."""
+        return self._store.root
+
+    @property
+    def header(self) -> Header:
+        """What `header.wkw` says."""
+        return self._header
+
+    @property
+    def block_type(self) -> BlockType:
+        """How blocks of new files are stored; each file says for itself how its own are."""
+        return self._header.block_type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of channels, and voxels along x, y and z."""
+        if self._given is not None:
+            return self._given
+        if self._extent is None:
+            self._extent = _extent(self._store, self._header.cube_len)
+        return (self._header.channels, *self._extent)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy dtype of one channel of a voxel."""
+        return self._header.dtype
+
+    @property
+    def chunks(self) -> tuple[int, ...]:
+        """Shape of a block."""
+        return (self._header.channels, *(self._header.block_len,) * 3)
+
+    @property
+    def shards(self) -> tuple[int, ...]:
+        """Shape of a file."""
+        return (self._header.channels, *(self._header.cube_len,) * 3)
+
+    @property
+    def cdata_shape(self) -> tuple[int, ...]:
+        """Number of blocks along each dimension."""
+        return cdata_shape(self.shape, self.chunks)
+
+    @property
+    def nchunks(self) -> int:
+        """Number of blocks, stored or not."""
+        return math.prod(self.cdata_shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions, 4."""
+        return 4
+
+    @property
+    def size(self) -> int:
+        """Number of voxels, times channels."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one channel of a voxel."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all voxels, decoded."""
+        return self.size * self.itemsize
+
+    @property
+    def fill_value(self) -> Any:
+        """What voxels of missing files are: zero."""
+        return self.dtype.type(0)
+
+    @property
+    def order(self) -> Literal["F"]:
+        """Memory order of arrays that reading returns: that of the voxels in a block."""
+        return "F"
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writing raises."""
+        return self._store.read_only
+
+    def refresh(self) -> WkwArray:
+        """Take over the extent of files that others have written since, and return the array."""
+        self._extent = None
+        return self
+
+    def read(self, offset: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
+        """Voxels of the box at `offset` (x, y, z) of `shape`, all channels: zeros where there is no file.
+
+        The box may lie outside of `shape`; see `array[...]` for one that ends there. Raises
+        `BoundsCheckError` and `ChunkError`.
+        """
+        box = self._box(offset, shape)
+        plan = self._io.grid.plan_basic(box)
+        out = np.empty(plan.layout.shape, self.dtype, order="F")
+        self._io.read(plan, out)
+        return out
+
+    def write(self, offset: Sequence[int], data: ArrayLike) -> None:
+        """Write `data`, of shape `(c, x, y, z)`, or `(x, y, z)` for one channel, at `offset` (x, y, z)."""
+        given = np.asarray(data)
+        if given.ndim == 3:
+            given = given[None]
+        if given.ndim != 4 or given.shape[0] != self._header.channels:
+            expected = f"({self._header.channels}, x, y, z)"
+            raise BufferMismatchError(f"got data of shape {np.shape(data)}, expected {expected}")
+        self[self._box(offset, given.shape[1:])] = given
+
+    def __setitem__(self, selection: Selection, value: object) -> None:
+        """As of an array; slices that say their end may lie beyond `shape`, which grows with them."""
+        self._require_writable()
+        if self._given is None:
+            self._grow(selection)
+        super().__setitem__(selection, value)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError("an array in files can't become a NumPy array without a copy")
+        whole = np.asarray(self[...])
+        return whole if dtype is None else whole.astype(dtype, copy=False)
+
+    def __len__(self) -> int:
+        return self._header.channels
+
+    @property
+    def _grid(self) -> Grid:  # type: ignore[override]
+        shape = self.shape
+        known, grid = self._known
+        if known != shape:
+            grid = Grid(shape, self.shards)
+            self._known = shape, grid
+        return grid
+
+    def _grow(self, selection: Selection) -> None:
+        """Have the extent reach to the end of the files in which slices end."""
+        items = list(selection) if isinstance(selection, tuple) else [selection]
+        if ... in items:
+            place = items.index(...)
+            items[place : place + 1] = [slice(None)] * (self.ndim - len(items) + 1)
+        cube = self._header.cube_len
+        extent = list(self.shape[1:])
+        for axis, item in enumerate(items[1:4]):
+            if isinstance(item, slice) and item.stop is not None and item.stop > extent[axis]:
+                extent[axis] = item.stop + -item.stop % cube
+        if any(size > most for size, most in zip(extent, CUBE_OF_ALL, strict=True)):
+            raise BoundsCheckError(f"got {selection!r}, expected voxels up to {CUBE_OF_ALL}")
+        x, y, z = extent
+        self._extent = (x, y, z)
+
+    def _box(self, offset: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
+        if len(offset) != 3 or len(shape) != 3:
+            found = f"offset {offset} and shape {shape}"
+            raise BoundsCheckError(f"got {found}, expected three numbers x, y, z each")
+        for first, size, most in zip(offset, shape, CUBE_OF_ALL, strict=True):
+            if first < 0 or size < 0 or first + size > most:
+                text = f"got offset {tuple(offset)} and shape {tuple(shape)}"
+                raise BoundsCheckError(f"{text}, expected voxels between 0 and {CUBE_OF_ALL}")
+        box = (slice(first, first + size) for first, size in zip(offset, shape, strict=True))
+        return (slice(None), *box)
+
+    def _require_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(f"{self!r} is read only; open it with mode 'r+' to write")
+
+
+def create(
+    path: str | os.PathLike[str],
+    *,
+    dtype: DTypeLike,
+    channels: int = 1,
+    block_len: int = 32,
+    file_len: int = 32,
+    block_type: BlockType = "raw",
+    shape: Sequence[int] | None = None,
+    durability: Durability = "none",
+    threads: int | None = None,
+) -> WkwArray:
+    """Make a dataset in the directory `path`, which has none yet.
+
+    `block_len` voxels and `file_len` blocks along each edge, powers of two up to 32768 and 512;
+    `block_type`: "raw", "lz4" or "lz4hc", which is smaller and slower to write. `shape`: channels and voxels
+    that the array is to have, which is not stored; see `WkwArray`. `durability` as of a `LocalStore`,
+    `threads` as of an `ArrayConfig`. Raises `MetadataError` and `NodeExistsError`.
+    """
+    header = Header(
+        dtype=np.dtype(dtype).newbyteorder("="),
+        channels=channels,
+        block_len=block_len,
+        file_len=file_len,
+        block_type=block_type,
+    )
+    given = _shape(shape, header)
+    store = LocalStore(path, durability=durability)
+    if store.get(DOCUMENT) is not None:
+        raise NodeExistsError(f"there is a dataset in {store.root} already; remove it, or open it")
+    store.set(DOCUMENT, header.to_bytes(data_offset=0))
+    return WkwArray(store, header, given, threads)
+
+
+def open(  # noqa: A001
+    path: str | os.PathLike[str],
+    *,
+    mode: Literal["r", "r+"] = "r+",
+    shape: Sequence[int] | None = None,
+    durability: Durability = "none",
+    threads: int | None = None,
+) -> WkwArray:
+    """The dataset in the directory `path`, which has a file `header.wkw`.
+
+    `mode`: "r" to read only, "r+" to write too. `shape`, `durability` and `threads` as in `create`. Raises
+    `NodeNotFoundError` and `MetadataError`.
+    """
+    if mode not in ("r", "r+"):
+        raise ValueError(f"mode: got {mode!r}, expected 'r' or 'r+'")
+    store = LocalStore(path, read_only=mode == "r", durability=durability)
+    data = store.get(DOCUMENT)
+    where = str(Path(store.root) / DOCUMENT)
+    if data is None:
+        raise NodeNotFoundError(f"there is no {where}; a WKW dataset is the directory of one magnification")
+    header = Header.parse(bytes(data), where, in_file=False)
+    return WkwArray(store, header, _shape(shape, header), threads)
+
+
+def _shape(shape: Sequence[int] | None, header: Header) -> tuple[int, ...] | None:
+    if shape is None:
+        return None
+    given = tuple(shape)
+    if len(given) != 4 or given[0] != header.channels or any(not 0 <= n <= CUBE_OF_ALL[0] for n in given):
+        expected = f"({header.channels}, x, y, z) with up to {CUBE_OF_ALL[0]} voxels each"
+        raise MetadataError("shape", [f"got {given}, expected {expected}"])
+    return given
+
+
+_PARTS = [re.compile(pattern) for pattern in (r"z(0|[1-9]\d*)", r"y(0|[1-9]\d*)", r"x(0|[1-9]\d*)\.wkw")]
+
+
+def _extent(store: LocalStore, cube_len: int) -> tuple[int, int, int]:
+    """Voxels along x, y and z up to the end of the last files."""
+    ends = [0, 0, 0]
+
+    def look(prefix: str, coords: tuple[int, ...]) -> None:
+        for name in store.list_dir(prefix):
+            match = _PARTS[len(coords)].fullmatch(name)
+            if match is None:
+                continue
+            found = (*coords, int(match[1]))
+            if len(found) < len(_PARTS):
+                look(f"{prefix}{name}/", found)
+            else:
+                ends[:] = [max(end, coord + 1) for end, coord in zip(ends, found, strict=True)]
+
+    look("", ())
+    z, y, x = (end * cube_len for end in ends)
+    return x, y, z
