@@ -1,0 +1,123 @@
+"""Which directories hold datasets."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import fastzarr
+from fastzarr.errors import ZarrError
+from fastzarr.volumes import ome
+from fastzarr.volumes.boxes import parse_mag
+from fastzarr.volumes.properties import DOCUMENT as PROPERTIES
+
+WKW_HEADER = "header.wkw"
+MOST_DIRECTORIES = 100_000
+"""That are looked into."""
+DEEPEST = 12
+"""Directories below the one that is served."""
+
+Form = Literal["webknossos", "wkw mag", "wkw layer", "array", "image"]
+
+
+class Found(NamedTuple):
+    """A directory that holds a dataset."""
+
+    path: Path
+    form: Form
+    problem: str = ""
+    """Why it can't be opened, where that is known already."""
+
+
+class Finder:
+    """Looks for datasets in a directory and below it; not in what belongs to a dataset that is found."""
+
+    def __init__(self, root: Path) -> None:
+        self._inside = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - the slash at its end
+        self._seen: set[tuple[int, int]] = set()
+        self.problems: list[str] = []
+        """What was not looked at, and why."""
+
+    def find(self, directory: Path, depth: int = 0) -> Iterator[Found]:
+        """Datasets in order of their paths. Links that lead out of the root are not followed."""
+        found = self._entries(directory)
+        if found is None:
+            return
+        files, directories = found
+        form = _form(directory, files, directories)
+        if form is not None:
+            yield form
+            if not form.problem:
+                return
+        if depth == DEEPEST:
+            if directories:
+                self.problems.append(f"{directory}: not looked at below, which is {DEEPEST} directories deep")
+            return
+        for name in directories:
+            yield from self.find(directory / name, depth + 1)
+
+    def _entries(self, directory: Path) -> tuple[set[str], list[str]] | None:
+        """Names of files, and of directories to look into; None where it must not be looked at again."""
+        try:
+            place = directory.stat()
+            if (place.st_dev, place.st_ino) in self._seen:
+                return None
+            if len(self._seen) == MOST_DIRECTORIES:
+                self.problems.append(f"{directory}: not looked at, after {MOST_DIRECTORIES} directories")
+            if len(self._seen) >= MOST_DIRECTORIES:
+                return None
+            self._seen.add((place.st_dev, place.st_ino))
+            files, names = _listed(directory)
+        except OSError as error:
+            self.problems.append(f"{directory}: can't be looked at: {error.strerror}")
+            return None
+        return files, [name for name in names if _is_plain(name) and self._may_follow(directory / name)]
+
+    def _may_follow(self, path: Path) -> bool:
+        return not path.is_symlink() or os.path.join(os.path.realpath(path), "").startswith(self._inside)  # noqa: PTH118
+
+
+def form_of(directory: Path) -> Found | None:
+    """The dataset that a directory itself holds; None where it holds none. Raises `OSError`."""
+    return _form(directory, *_listed(directory))
+
+
+def _listed(directory: Path) -> tuple[set[str], list[str]]:
+    """Names of files and of directories."""
+    with os.scandir(directory) as entries:
+        kinds = {entry.name: entry.is_dir() for entry in entries}
+    return {n for n, is_dir in kinds.items() if not is_dir}, sorted(
+        n for n, is_dir in kinds.items() if is_dir
+    )
+
+
+def _form(directory: Path, files: set[str], directories: list[str]) -> Found | None:
+    if PROPERTIES in files:
+        return Found(directory, "webknossos")
+    if WKW_HEADER in files:
+        return Found(directory, "wkw mag")
+    if ".zarray" in files and "zarr.json" not in files:
+        return Found(directory, "array")
+    if files & {"zarr.json", ".zgroup"}:
+        return _node(directory)
+    mags = [name for name in directories if parse_mag(name) is not None]
+    if any((directory / name / WKW_HEADER).is_file() for name in mags):
+        return Found(directory, "wkw layer")
+    return None
+
+
+def _node(directory: Path) -> Found | None:
+    try:
+        node = fastzarr.open(directory, mode="r")
+        if isinstance(node, fastzarr.Array):
+            return Found(directory, "array")
+        return Found(directory, "image") if ome.parse(node.attrs.asdict(), str(directory)) else None
+    except (ZarrError, OSError) as error:
+        return Found(directory, "array", str(error))
+
+
+def _is_plain(name: str) -> bool:
+    """Whether a name can stand in a URL as it is, and isn't hidden."""
+    return not name.startswith(".") and name.isprintable() and "\\" not in name
