@@ -35,7 +35,8 @@ class Catalogue:
     def of_directory(cls, directory: str | os.PathLike[str]) -> Self:
         """Every dataset in a directory and below it; a dataset is named by its path, with `.` for `/`.
 
-        Links that lead out of the directory are not followed. Raises `CatalogueError` where there is none.
+        Links that lead out of the directory are not followed. Where there is none, that is a problem; raises
+        `CatalogueError` where the directory itself is not there.
         """
         root = Path(directory)
         if not root.is_dir():
@@ -46,10 +47,8 @@ class Catalogue:
         for found in finder.find(root):
             name = _name(found, root, datasets)
             datasets[name] = open_dataset(found, name, hints)
-        if not datasets:
-            more = f"; {'; '.join(finder.problems)}" if finder.problems else ""
-            raise CatalogueError(f"{root}: no datasets found, expected {_FORMS} in it or below{more}")
-        return cls(datasets=dict(sorted(datasets.items())), problems=tuple(finder.problems))
+        problems = [] if datasets else [f"{root}: no datasets found, expected {_FORMS} in it or below"]
+        return cls(datasets=dict(sorted(datasets.items())), problems=(*problems, *finder.problems))
 
     @classmethod
     def of_toml(cls, file: str | os.PathLike[str]) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,7 +20,7 @@ MOST_DIRECTORIES = 100_000
 DEEPEST = 12
 """Directories below the one that is served."""
 
-Form = Literal["webknossos", "wkw mag", "wkw layer", "array", "image"]
+Form = Literal["webknossos", "wkw mag", "wkw layer", "array", "image", "group"]
 
 
 class Found(NamedTuple):
@@ -40,23 +41,30 @@ class Finder:
         self.problems: list[str] = []
         """What was not looked at, and why."""
 
-    def find(self, directory: Path, depth: int = 0) -> Iterator[Found]:
-        """Datasets in order of their paths. Links that lead out of the root are not followed."""
+    def find(self, directory: Path, depth: int = 0, *, in_group: bool = False) -> Iterator[Found]:
+        """Datasets in order of their paths. Links that lead out of the root are not followed.
+
+        A group of Zarr that is no image is one where it is in no other group, or has arrays, which are its
+        layers. `in_group`: whether the directory above is such a group.
+        """
         found = self._entries(directory)
         if found is None:
             return
         files, directories = found
         form = _form(directory, files, directories)
-        if form is not None:
+        if form is not None and form.form == "array" and in_group:
+            return
+        is_group = form is not None and form.form == "group"
+        if form is not None and not (is_group and in_group and not _has_arrays(directory, directories)):
             yield form
-            if not form.problem:
-                return
+        if form is not None and not is_group:
+            return
         if depth == DEEPEST:
             if directories:
                 self.problems.append(f"{directory}: not looked at below, which is {DEEPEST} directories deep")
             return
         for name in directories:
-            yield from self.find(directory / name, depth + 1)
+            yield from self.find(directory / name, depth + 1, in_group=is_group)
 
     def _entries(self, directory: Path) -> tuple[set[str], list[str]] | None:
         """Names of files, and of directories to look into; None where it must not be looked at again."""
@@ -108,14 +116,29 @@ def _form(directory: Path, files: set[str], directories: list[str]) -> Found | N
     return None
 
 
-def _node(directory: Path) -> Found | None:
+def _node(directory: Path) -> Found:
     try:
         node = fastzarr.open(directory, mode="r")
         if isinstance(node, fastzarr.Array):
             return Found(directory, "array")
-        return Found(directory, "image") if ome.parse(node.attrs.asdict(), str(directory)) else None
+        return Found(directory, "image" if ome.parse(node.attrs.asdict(), str(directory)) else "group")
     except (ZarrError, OSError) as error:
-        return Found(directory, "array", str(error))
+        return Found(directory, "group", str(error))
+
+
+def _has_arrays(directory: Path, directories: list[str]) -> bool:
+    return any(is_array(directory / name) for name in directories)
+
+
+def is_array(directory: Path) -> bool:
+    """Whether the documents in a directory are those of an array, for all that can be told at a glance."""
+    try:
+        document = json.loads((directory / "zarr.json").read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return (directory / ".zarray").is_file()
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("node_type") == "array"
 
 
 def _is_plain(name: str) -> bool:

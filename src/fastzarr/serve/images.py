@@ -58,7 +58,7 @@ def _levels(parts: Parts, path: Path, image: ome.Multiscale, factor: Vec3) -> di
     found: dict[Vec3, Any] = {}
     for level in image.levels:
         mag = parts.attempt(level.path, image.mag, level)
-        array = parts.attempt(level.path, _array_below, path, level.path)
+        array = parts.attempt(level.path, open_below, path, level.path)
         if mag is None or array is None:
             continue
         x, y, z = (a * b for a, b in zip(mag, factor, strict=True))
@@ -75,8 +75,8 @@ def _levels(parts: Parts, path: Path, image: ome.Multiscale, factor: Vec3) -> di
     return found
 
 
-def _array_below(path: Path, below: str) -> fastzarr.Array:
-    """The array of a level; its store is the image's directory, out of which nothing leads."""
+def open_below(path: Path, below: str) -> fastzarr.Array:
+    """An array in a group; its store is the group's directory, out of which nothing leads."""
     return fastzarr.open_array(path, path=below, mode="r")
 
 

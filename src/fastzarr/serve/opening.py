@@ -14,8 +14,8 @@ from fastzarr.errors import NodeNotFoundError
 from fastzarr.serve import axes
 from fastzarr.serve.datasets import Category, Dataset, Kind
 from fastzarr.serve.described import open_webknossos
-from fastzarr.serve.finding import WKW_HEADER, Form, Found
-from fastzarr.serve.images import open_image, stem
+from fastzarr.serve.finding import WKW_HEADER, Form, Found, is_array
+from fastzarr.serve.images import open_below, open_image, stem
 from fastzarr.serve.parts import Hints, Parts
 from fastzarr.serve.volume import Volume
 from fastzarr.volumes.boxes import Vec3, parse_mag
@@ -62,13 +62,26 @@ def _open_wkw(path: Path) -> wkw.WkwArray:
 
 
 def _array(parts: Parts, path: Path, name: str) -> Dataset:
-    array = fastzarr.open_array(path, mode="r")
+    _add_array(parts, stem(path) or name, fastzarr.open_array(path, mode="r"))
+    return parts.dataset(name, path, "zarr")
+
+
+def _group(parts: Parts, path: Path, name: str) -> Dataset:
+    """A group of Zarr; its layers are the arrays directly in it."""
+    for place in sorted(path.iterdir()):
+        if not place.name.startswith(".") and place.is_dir() and is_array(place):
+            array = parts.attempt(place.name, open_below, path, place.name)
+            if array is not None:
+                _add_array(parts, place.name, array)
+    return parts.dataset(name, path, "zarr")
+
+
+def _add_array(parts: Parts, title: str, array: fastzarr.Array) -> None:
     reason = axes.reason_against(array)
     if reason is not None:
-        parts.remarks.append(f"only its stored keys are served: {reason}")
+        parts.remarks.append(f"{title}: only its stored keys are served: {reason}")
     else:
-        parts.add_arrays(stem(path) or name, _guess(array.dtype), {(1, 1, 1): array}, axes.of_array(array))
-    return parts.dataset(name, path, "zarr")
+        parts.add_arrays(title, _guess(array.dtype), {(1, 1, 1): array}, axes.of_array(array))
 
 
 def _guess(dtype: np.dtype[Any]) -> Category:
@@ -82,5 +95,6 @@ _FORMS: dict[Form, tuple[Callable[[Parts, Path, str], Dataset], Kind]] = {
     "wkw layer": (_layer, "wkw"),
     "array": (_array, "zarr"),
     "image": (open_image, "ome-zarr"),
+    "group": (_group, "zarr"),
 }
 """How each form is opened, and what it is where that fails."""
