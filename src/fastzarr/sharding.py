@@ -336,8 +336,7 @@ class ShardReader:
         self._key = key
         self.range_gap = store.range_gap
         self._index = index
-        ends = index.sum(axis=-1)[index[..., 0] != ABSENT]
-        self._end = int(ends.max()) if ends.size and layout.index_at_end else None
+        self._end = _end(index) if layout.index_at_end else None
         self._groups: dict[str, _Group] = {}
 
     def expect(self, keys: Iterable[str]) -> None:
@@ -396,6 +395,12 @@ class ShardReader:
                 key, f"the shard has {found} bytes from {start} on, expected {whole} as its index tells"
             )
         return data if whole == length else memoryview(data)[:length]
+
+
+def _end(index: NDArray[np.uint64]) -> int | None:
+    """Where the last inner chunk ends, if there is one."""
+    ends = index.sum(axis=-1)[index[..., 0] != ABSENT]
+    return int(ends.max()) if ends.size else None
 
 
 class _Group:

@@ -185,7 +185,7 @@ class ShardReading:
         if kept is not None and kept.version == version:
             return kept.entries
         index = self._layout.read_index(opened, key)
-        if index is not None and version is not None:
+        if version is not None and isinstance(index, np.ndarray):
             self._indices.put(key, KeptIndex(version, index, self._limit(opened.size)))
         return index
 

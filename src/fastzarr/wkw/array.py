@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from fastzarr.chunks.grid import cdata_shape
+from fastzarr.codecs.base import is_integer
 from fastzarr.errors import (
     BoundsCheckError,
     BufferMismatchError,
@@ -248,9 +249,9 @@ def create(
     """
     header = Header(
         dtype=np.dtype(dtype).newbyteorder("="),
-        channels=channels,
-        block_len=block_len,
-        file_len=file_len,
+        channels=_whole(channels),
+        block_len=_whole(block_len),
+        file_len=_whole(file_len),
         block_type=block_type,
     )
     given = _shape(shape, header)
@@ -285,13 +286,19 @@ def open(  # noqa: A001
     return WkwArray(store, header, _shape(shape, header), threads)
 
 
-def _shape(shape: Sequence[int] | None, header: Header) -> tuple[int, ...] | None:
+def _whole(value: Any) -> Any:
+    """An integer of NumPy as one of Python; anything else as it is."""
+    return int(value) if isinstance(value, np.integer) else value
+
+
+def _shape(shape: Any, header: Header) -> tuple[int, ...] | None:
     if shape is None:
         return None
-    given = tuple(shape)
-    if len(given) != 4 or given[0] != header.channels or any(not 0 <= n <= CUBE_OF_ALL[0] for n in given):
+    given = tuple(map(_whole, shape)) if isinstance(shape, Iterable) else shape
+    fits = isinstance(given, tuple) and len(given) == 4 and given[0] == header.channels
+    if not fits or not all(is_integer(size, 0, CUBE_OF_ALL[0]) for size in given):
         expected = f"({header.channels}, x, y, z) with up to {CUBE_OF_ALL[0]} voxels each"
-        raise MetadataError("shape", [f"got {given}, expected {expected}"])
+        raise MetadataError("shape", [f"got {shape!r}, expected {expected}"])
     return given
 
 

@@ -47,9 +47,10 @@ class WkwFiles:
         self._reading = {}
         self._writing = {}
         for compressed, layout in self._layouts.items():
-            kernel = Kernel.of(
-                layout.inner, layout.chunk_shape, header.dtype, layout.spec.fill_value, elide=True
-            )
+            kernel = None
+            if layout.small:
+                zero = layout.spec.fill_value
+                kernel = Kernel.of(layout.inner, layout.chunk_shape, header.dtype, zero, elide=True)
             self._io = ChunkIO(
                 store=MemoryStore(),
                 key_template=layout.template,

@@ -11,6 +11,7 @@ from typing import Literal, Self, get_args
 
 import numpy as np
 
+from fastzarr.codecs.base import is_integer
 from fastzarr.errors import MetadataError
 
 BlockType = Literal["raw", "lz4", "lz4hc"]
@@ -47,6 +48,7 @@ class Header:
     """How blocks are stored."""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dtype", np.dtype(self.dtype).newbyteorder("="))
         problems = [*self._problems()]
         if problems:
             raise MetadataError("WKW header", problems)
@@ -54,16 +56,16 @@ class Header:
     def _problems(self) -> list[str]:
         problems = []
         names = ", ".join(np.dtype(name).name for name in _VOXEL_TYPES)
-        if self.dtype.newbyteorder("<").str[1:] not in _VOXEL_TYPES:
+        if self.dtype.str[1:] not in _VOXEL_TYPES:
             problems.append(f"dtype: got {self.dtype}, expected one of: {names}")
-        elif not 1 <= self.channels <= _MOST_VOXEL_BYTES // self.dtype.itemsize:
+        elif not is_integer(self.channels, 1, _MOST_VOXEL_BYTES // self.dtype.itemsize):
             most = _MOST_VOXEL_BYTES // self.dtype.itemsize
-            problems.append(f"channels: got {self.channels}, expected 1 to {most} of {self.dtype}")
+            problems.append(f"channels: got {self.channels!r}, expected 1 to {most} of {self.dtype}")
         for name, value, largest in (
             ("block_len", self.block_len, _LARGEST_BLOCK_LEN),
             ("file_len", self.file_len, _LARGEST_FILE_LEN),
         ):
-            if value not in [1 << n for n in range(largest.bit_length())]:
+            if not is_integer(value, 1, largest) or value & value - 1:
                 problems.append(f"{name}: got {value!r}, expected a power of two up to {largest}")
         if self.block_type not in _BLOCK_TYPES:
             problems.append(f"block_type: got {self.block_type!r}, expected one of {_BLOCK_TYPES}")

@@ -25,6 +25,10 @@ from fastzarr.wkw.lz4_block import HC_LEVEL, LZ4Block
 _ENTRY = np.dtype("<u8")
 
 
+Index = Any
+"""An array of shape `(*counts, 2)`, or a `FarIndex`."""
+
+
 class FileLayout:
     """All files of a dataset whose blocks are stored alike, as `sharding.Layout` has it."""
 
@@ -54,45 +58,69 @@ class FileLayout:
         """Key of a block as a `%` template for its coordinates."""
         return "%d/%d/%d/%d"
 
+    @property
+    def small(self) -> bool:
+        """Whether the whole index of a file is made at once; else entries as they are asked for."""
+        return self.header.file_len <= morton.LARGEST
+
     @functools.cached_property
     def plain_index(self) -> NDArray[np.uint64]:
-        """Offset and size of each block where they are not compressed, shape `(*counts, 2)`."""
-        size = self.header.block_nbytes
+        """Offset and size of each block where they are not compressed, shape `(*counts, 2)`; if `small`."""
         places = np.arange(self.header.blocks + 1, dtype=np.uint64)
-        return self._index(places * np.uint64(size) + np.uint64(SIZE))
+        return self._index(places * np.uint64(self.header.block_nbytes) + np.uint64(SIZE))
 
     @functools.cached_property
     def zero_block(self) -> bytes:
         """What a block of zeros is stored as."""
         return bytes(self.inner.encode(np.zeros(self.chunk_shape, self.spec.dtype)))
 
-    def read_index(self, store: Any, key: str) -> NDArray[np.uint64] | None:
+    def read_index(self, store: Any, key: str) -> Index | None:
         """Offset and size of each block of the open file `store`; None where there is none.
 
         Raises `ChunkError` where the file can't be what its header says.
         """
-        head = store.get_range(key, 0, self.index_size)
-        if head is None:
+        if store.get_range(key, 0, SIZE) is None:
             return None
+        least = self.index_size if self.header.compressed else self.file_size
+        exact = not self.header.compressed
+        _require(
+            key,
+            store.size == least if exact else store.size > least,
+            f"got {store.size} bytes",
+            f"{least}" if exact else f"more than {least}, where the jump table ends",
+        )
+        if not self.small:
+            return FarIndex(self, store, key)
+        return (
+            self._index(self.bounds(store, key, 0, self.header.blocks))
+            if self.header.compressed
+            else self.plain_index
+        )
+
+    def bounds(self, store: Any, key: str, first: int, count: int) -> NDArray[np.uint64]:
+        """Where blocks begin, in Morton order from the `first` on, and the end of the last one."""
         if not self.header.compressed:
-            self._require(key, store.size == self.file_size, f"got {store.size} bytes", f"{self.file_size}")
-            return self.plain_index
-        text = f"got {store.size} bytes"
-        self._require(key, len(head) == self.index_size, text, f"a jump table up to byte {self.index_size}")
-        ends = np.frombuffer(head, _ENTRY, offset=SIZE)
-        bounds = np.empty(len(ends) + 1, np.uint64)
-        bounds[0], bounds[1:] = self.index_size, ends
+            places = np.arange(first, first + count + 1, dtype=np.uint64)
+            return places * np.uint64(self.header.block_nbytes) + np.uint64(SIZE)
+        # The entry before that of the first block is the data offset of the header, also where there is none.
+        table = store.get_range(key, SIZE + 8 * (first - 1), 8 * (count + 1))
+        bounds = np.frombuffer(table, _ENTRY).astype(np.uint64)
+        _require(key, len(bounds) == count + 1, "got a file that became shorter", "one that does not change")
         wrong = np.flatnonzero(bounds[1:] < bounds[:-1])
         if len(wrong):
-            text = f"jump table: block {wrong[0]} ends at byte {bounds[wrong[0] + 1]}"
-            self._require(key, False, text, f"{bounds[wrong[0]]}, where it begins, or more")
-        self._require(key, bounds[-1] == store.size, text, f"{bounds[-1]}, the end of the last block")
+            block, end = first + int(wrong[0]), bounds[wrong[0] + 1]
+            text = f"jump table: block {block} ends at byte {end}"
+            _require(key, False, text, f"{bounds[wrong[0]]}, where it begins, or more")
+        last = first + count == self.header.blocks
+        inside = bounds[-1] == store.size if last else bounds[-1] <= store.size
+        text = f"jump table: block {first + count - 1} ends at byte {bounds[-1]}"
+        _require(key, inside, text, f"{store.size}, the end of the file" + ("" if last else ", at most"))
         largest = _bound(self.header.block_nbytes)
         wrong = np.flatnonzero(bounds[1:] - bounds[:-1] > largest)
         if len(wrong):
-            text = f"jump table: block {wrong[0]} has {bounds[wrong[0] + 1] - bounds[wrong[0]]} bytes"
-            self._require(key, False, text, f"{largest} at most")
-        return self._index(bounds)
+            text = f"jump table: block {first + int(wrong[0])} has {np.diff(bounds)[wrong[0]]} bytes"
+            _require(key, False, text, f"{largest} at most")
+        return bounds
 
     def jump_table(self, ends: NDArray[np.uint64]) -> bytes:
         """The jump table of a file whose blocks end there, in Morton order."""
@@ -107,9 +135,29 @@ class FileLayout:
         index[0, ..., 1] = bounds[1:][order] - starts
         return index
 
-    def _require(self, key: str, holds: bool | np.bool_, found: str, expected: str) -> None:
-        if not holds:
-            raise ChunkError(key, f"{found}, expected {expected}")
+
+class FarIndex:
+    """The index of an open file with very many blocks, of which entries are read as they are asked for."""
+
+    def __init__(self, layout: FileLayout, store: Any, key: str) -> None:
+        self._layout = layout
+        self._store = store
+        self._key = key
+
+    def __getitem__(self, coords: tuple[Any, ...]) -> NDArray[np.uint64]:
+        """Offset and size of blocks by their coordinates c, x, y, z, as of an array."""
+        _, *place = np.broadcast_arrays(*map(np.asarray, coords))
+        numbers = morton.number(*place)
+        entries = np.empty((*numbers.shape, 2), np.uint64)
+        for at in np.ndindex(numbers.shape):
+            start, end = self._layout.bounds(self._store, self._key, int(numbers[at]), 1)
+            entries[at] = start, end - start
+        return entries
+
+
+def _require(key: str, holds: bool | np.bool_, found: str, expected: str) -> None:
+    if not holds:
+        raise ChunkError(key, f"{found}, expected {expected}")
 
 
 def header_of(store: Any, key: str, dataset: Header) -> Header | None:

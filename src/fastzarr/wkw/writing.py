@@ -86,17 +86,17 @@ class FileWriting:
 
     def _put(self, piece: Box, file: int) -> None:
         """Write blocks that are not compressed to their places."""
-        index = self._layout.plain_index
         left: Sequence[int]
         coords = [*self._coords(piece)]
         if self._kernel is None:
             left = range(len(coords))
         else:
-            transfer = self._transfer(self._kernel, piece, file, index)
+            transfer = self._transfer(self._kernel, piece, file)
             left = transfer.write(0, len(coords), ())
         for number in left:
             data = memoryview(self._layout.inner.encode(self._block(piece, coords[number])))
-            offset = int(index[(0, *coords[number], 0)])
+            first = int(morton.number(*np.asarray(coords[number])))
+            offset = SIZE + first * self._layout.header.block_nbytes
             while data:
                 written = os.pwrite(file, data, offset)
                 data, offset = data[written:], offset + written
@@ -105,7 +105,7 @@ class FileWriting:
         """Coordinates of each block of a piece, and what it is stored as."""
         coords = [*self._coords(piece)]
         kernel = self._kernel
-        encoded = None if kernel is None else self._transfer(kernel, piece, -1, None).encode(0, len(coords))
+        encoded = None if kernel is None else self._transfer(kernel, piece, -1).encode(0, len(coords))
         if encoded is None:
             for place in coords:
                 block = self._block(piece, place)
@@ -157,14 +157,13 @@ class FileWriting:
         first = [coord * size - begin for coord, begin in zip(coords, start[1:], strict=True)]
         return content[(slice(None), *(slice(begin, begin + size) for begin in first))]
 
-    def _transfer(self, kernel: Kernel, piece: Box, file: int, index: NDArray[np.uint64] | None) -> Any:
+    def _transfer(self, kernel: Kernel, piece: Box, file: int) -> Any:
         start, content = piece
         bounds: list[Bounds] = [
             (first, first + size, 1, size) for first, size in zip(start, content.shape, strict=True)
         ]
         extent = self._layout.spec.shape
-        given = self._layout.plain_index if index is None else index
-        return kernel.shard(content, bounds, extent, file, given, 0, reading=False)
+        return kernel.shard(content, bounds, extent, file, self._layout.plain_index, 0, reading=False)
 
 
 class _Rewrite:
@@ -182,8 +181,6 @@ class _Rewrite:
         self._edge = writing._edge
         self._count = self._edge**3
         self._old = None if opened is None else self._layout.read_index(opened, key)
-        self._subs = morton.coords(header.file_len // self._edge).tolist()
-        """Coordinates of the sub-cubes, in Morton order."""
 
     def write(self, file: int) -> bool:
         """Write the file, and tell whether it is to be kept: not where all of it is zeros."""
@@ -215,7 +212,7 @@ class _Rewrite:
                 finally:
                     writing.release()
 
-        crew.run(work, range(len(self._subs)), self._threads)
+        crew.run(work, range(self._header.blocks // self._count), self._threads)
         flush()  # what came while another thread was just done with writing
         if kept:
             ends = np.cumsum(sizes, dtype=np.uint64) + np.uint64(layout.index_size)
@@ -225,9 +222,9 @@ class _Rewrite:
 
     def _blocks(self, number: int) -> list[bytes | memoryview]:
         """The stored blocks of a sub-cube, in Morton order."""
-        sub = self._subs[number]
+        sub = morton.place(number)
         blocks = self._kept(sub)
-        for piece in self._pieces.get(tuple(sub), ()):
+        for piece in self._pieces.get(sub, ()):
             for coords, data in self._writing.encode(piece):
                 inside = [coord % self._edge for coord in coords]
                 blocks[self._writing._sub[tuple(inside)]] = data
