@@ -1,0 +1,28 @@
+// Layers as the viewer has them, and how one is shown before anyone changes it.
+
+import { TINTS } from "./colours.js";
+import * as voxels from "./voxels.js";
+
+const volume = (mag) => mag[0] * mag[1] * mag[2];
+
+export function prepared(layer) {
+  const narrow = voxels.bytesOf(layer.dtype) <= 2 && !voxels.isFloat(layer.dtype);
+  const mags = [...layer.mags].sort((a, b) => volume(a) - volume(b));
+  return { ...layer, mags, isRGB: layer.category !== "segmentation" && layer.channels === 3 && narrow };
+}
+
+export const showable = (dataset) =>
+  dataset.layers.filter((layer) => voxels.isKnown(layer.dtype) && layer.mags.length > 0).map(prepared);
+
+// A window of null is found from the data.
+export function defaultsOf(layer, layers) {
+  const overlays = layers.some((other) => other.category === "color");
+  return {
+    visible: true,
+    opacity: layer.category === "segmentation" && overlays ? 0.4 : 1,
+    window: voxels.bytesOf(layer.dtype) === 1 ? voxels.limits(layer.dtype) : null,
+    windowIsChosen: false,
+    tint: TINTS.white,
+    channel: 0,
+  };
+}
