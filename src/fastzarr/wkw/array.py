@@ -43,19 +43,27 @@ class WkwArray(Selectable):
     """
 
     def __init__(
-        self, store: LocalStore, header: Header, shape: tuple[int, ...] | None, threads: int | None
+        self,
+        store: LocalStore,
+        header: Header,
+        threads: int | None,
+        *,
+        shape: tuple[int, ...] | None = None,
+        extent: tuple[int, ...] | None = None,
     ) -> None:
         self._store = store
         self._header = header
-        self._given = shape
         self._threads = threads
+        self._bounded = shape is not None
         self._io: WkwFiles = WkwFiles(store, header, threads)
-        self._extent: tuple[int, int, int] | None = None
-        self._known: tuple[tuple[int, ...], Grid] = (header.channels, *CUBE_OF_ALL), self._io.grid
-        """A shape, and its grid."""
+        if shape is None:
+            shape = (header.channels, *(_extent(store, header.cube_len) if extent is None else extent))
+        self._grid = Grid(shape, self.shards)
+        self._shape = shape
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self._store, self._header, self._given, self._threads)
+        state = (self._store, self._header, self._threads, self._shape, self._bounded)
+        return _restore, state
 
     def __repr__(self) -> str:
         return f"<WkwArray {self._store.root} shape={self.shape} dtype={self.dtype}>"
@@ -78,11 +86,7 @@ class WkwArray(Selectable):
     @property
     def shape(self) -> tuple[int, ...]:
         """Number of channels, and voxels along x, y and z."""
-        if self._given is not None:
-            return self._given
-        if self._extent is None:
-            self._extent = _extent(self._store, self._header.cube_len)
-        return (self._header.channels, *self._extent)
+        return self._shape
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -146,7 +150,8 @@ class WkwArray(Selectable):
 
     def refresh(self) -> WkwArray:
         """Take over the extent of files that others have written since, and return the array."""
-        self._extent = None
+        if not self._bounded:
+            self._become((self._header.channels, *_extent(self._store, self._header.cube_len)))
         return self
 
     def read(self, offset: Sequence[int], shape: Sequence[int]) -> NDArray[Any]:
@@ -174,7 +179,7 @@ class WkwArray(Selectable):
     def __setitem__(self, selection: Selection, value: object) -> None:
         """As of an array; slices that say their end may lie beyond `shape`, which grows with them."""
         self._require_writable()
-        if self._given is None:
+        if not self._bounded:
             self._grow(selection)
         super().__setitem__(selection, value)
 
@@ -187,15 +192,6 @@ class WkwArray(Selectable):
     def __len__(self) -> int:
         return self._header.channels
 
-    @property
-    def _grid(self) -> Grid:  # type: ignore[override]
-        shape = self.shape
-        known, grid = self._known
-        if known != shape:
-            grid = Grid(shape, self.shards)
-            self._known = shape, grid
-        return grid
-
     def _grow(self, selection: Selection) -> None:
         """Have the extent reach to the end of the files in which slices end."""
         items = list(selection) if isinstance(selection, tuple) else [selection]
@@ -203,14 +199,18 @@ class WkwArray(Selectable):
             place = items.index(...)
             items[place : place + 1] = [slice(None)] * (self.ndim - len(items) + 1)
         cube = self._header.cube_len
-        extent = list(self.shape[1:])
-        for axis, item in enumerate(items[1:4]):
-            if isinstance(item, slice) and item.stop is not None and item.stop > extent[axis]:
-                extent[axis] = item.stop + -item.stop % cube
-        if any(size > most for size, most in zip(extent, CUBE_OF_ALL, strict=True)):
+        shape = list(self._shape)
+        for axis, item in enumerate(items[:4]):
+            if axis and isinstance(item, slice) and item.stop is not None and item.stop > shape[axis]:
+                shape[axis] = item.stop + -item.stop % cube
+        if any(size > most for size, most in zip(shape[1:], CUBE_OF_ALL, strict=True)):
             raise BoundsCheckError(f"got {selection!r}, expected voxels up to {CUBE_OF_ALL}")
-        x, y, z = extent
-        self._extent = (x, y, z)
+        if shape != list(self._shape):
+            self._become(tuple(shape))
+
+    def _become(self, shape: tuple[int, ...]) -> None:
+        self._grid = Grid(shape, self.shards)
+        self._shape = shape
 
     def _box(self, offset: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
         if len(offset) != 3 or len(shape) != 3:
@@ -259,7 +259,7 @@ def create(
     if store.get(DOCUMENT) is not None:
         raise NodeExistsError(f"there is a dataset in {store.root} already; remove it, or open it")
     store.set(DOCUMENT, header.to_bytes(data_offset=0))
-    return WkwArray(store, header, given, threads)
+    return WkwArray(store, header, threads, shape=given)
 
 
 def open(  # noqa: A001
@@ -283,7 +283,15 @@ def open(  # noqa: A001
     if data is None:
         raise NodeNotFoundError(f"there is no {where}; a WKW dataset is the directory of one magnification")
     header = Header.parse(bytes(data), where, in_file=False)
-    return WkwArray(store, header, _shape(shape, header), threads)
+    return WkwArray(store, header, threads, shape=_shape(shape, header))
+
+
+def _restore(
+    store: LocalStore, header: Header, threads: int | None, shape: tuple[int, ...], bounded: bool
+) -> WkwArray:
+    if bounded:
+        return WkwArray(store, header, threads, shape=shape)
+    return WkwArray(store, header, threads, extent=shape[1:])
 
 
 def _whole(value: Any) -> Any:

@@ -65,6 +65,8 @@ class WkwFiles:
             )
             self._reading[compressed] = ShardReading(layout, self._io, kernel, _KEPT_BYTES)
             self._writing[compressed] = FileWriting(layout, kernel)
+        self._readings = (self._reading[header.compressed], self._reading[not header.compressed])
+        """The likely one first."""
         layout = self._layouts[header.compressed]
         self.grid = Grid((header.channels, *CUBE_OF_ALL), layout.spec.shape)
         """All that the format has coordinates for."""
@@ -86,7 +88,7 @@ class WkwFiles:
 
     def read(self, plan: Plan, out: NDArray[Any]) -> None:
         """Fill `out`, of the shape of the plan's layout and the dataset's dtype; raises `ChunkError`."""
-        if plan.count == 1 and plan.bounds is not None and self._read_kept(plan, out):
+        if plan.count == 1 and self._read_kept(plan, out):
             return
         if plan.only is not None:
             self._read_file(plan.only, out)
@@ -115,13 +117,13 @@ class WkwFiles:
 
     def _read_kept(self, plan: Plan, out: NDArray[Any]) -> bool:
         """Read from one file whose index is known, and tell whether that was so."""
-        assert plan.bounds is not None
-        return self._place is not None and any(
-            self._reading[compressed].read_kept(
-                self._io, self._place, key_of, self.grid.axes, plan.bounds, out
-            )
-            for compressed in (self._header.compressed, not self._header.compressed)
-        )
+        place, bounds = self._place, plan.bounds
+        if place is None or bounds is None:
+            return False
+        for reading in self._readings:
+            if reading.read_kept(self._io, place, key_of, self.grid.axes, bounds, out):
+                return True
+        return False
 
     def _read_part(self, projection: Projection, out: NDArray[Any]) -> None:
         self._read_file(projection, out[projection.out])
@@ -147,7 +149,7 @@ class WkwFiles:
         self._reading[header.compressed].read(self._io, _Opened(opened), key, extent, projection, target)
 
     def _read_blocks(self, key: str, coords: NDArray[np.intp], out: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        for reading in self._reading.values():
+        for reading in self._readings:
             place = self._place
             kept = None if place is None else reading.read_kept_chunks(self._io, place, key, coords, out)
             if kept is not None:
