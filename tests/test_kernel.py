@@ -56,6 +56,7 @@ CODECS: list[dict[str, Any] | None] = [
         for cname in ("blosclz", "lz4", "lz4hc", "zlib", "zstd")
         for shuffle, level in (("noshuffle", 1), ("shuffle", 5), ("bitshuffle", 9))
     ),
+    {"name": "numcodecs.lz4", "configuration": {"acceleration": 1}},
 ]
 
 
@@ -155,7 +156,8 @@ def cases(draw: st.DrawFn) -> Case:
         arguments["order"] = draw(st.sampled_from("CF"))
         arguments["chunk_key_encoding"] = ("v2", draw(st.sampled_from("./")))
         if codec is not None:
-            arguments["compressors"] = {"id": codec["name"], **codec["configuration"]}
+            name = codec["name"].removeprefix("numcodecs.")
+            arguments["compressors"] = {"id": name, **codec["configuration"]}
             if codec["name"] == "blosc":
                 shuffles = ("noshuffle", "shuffle", "bitshuffle")
                 arguments["compressors"]["shuffle"] = shuffles.index(codec["configuration"]["shuffle"])

@@ -118,6 +118,8 @@ REFUSED: dict[str, Arguments] = {
     "codec without parameters": {"codec": ("zstd", tuple(range(1, 11)))},
     "codec with level as text": {"codec": ("zstd", tuple(range(1, 11)), "3", 0)},
     "codec with a level beyond integers": {"codec": ("zstd", tuple(range(1, 11)), 2**70, 0)},
+    "lz4 with too few functions": {"codec": ("lz4", (1, 2), 0, 0)},
+    "lz4 without whether it is sized": {"codec": ("lz4", (1, 2, 3), 0)},
     "blosc without type size": {"codec": ("blosc", (1, 2), 5, 1, None, 0, "lz4")},
     "neither files nor shard": {"files": None},
     "files as texts": {"files": ("/nowhere", "/nowhere/", "c/%d/%d", "run")},

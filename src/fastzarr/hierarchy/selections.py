@@ -58,6 +58,11 @@ class Selectable(ABC):
 
     @property
     @abstractmethod
+    def chunks(self) -> tuple[int, ...]:
+        """Chunk shape, in elements; of a sharded array that of the inner chunks."""
+
+    @property
+    @abstractmethod
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of chunks (of a sharded array: inner chunks) along each dimension."""
 
@@ -102,13 +107,13 @@ class Selectable(ABC):
 
         `coords`: chunk coordinates, integers of shape `(n, ndim)`. The first array has shape `(n, bytes of a
         chunk)`: each row is a whole chunk, also where that reaches beyond the array, in stored order, which
-        `chunk_strides` tells. What is missing has the fill value. Raises `SelectionError`, `ChunkError`, and
-        `TypeError` for elements that have no fixed size.
+        `chunk_strides` tells. What is missing has the fill value. Raises `SelectionError`, `ChunkError`,
+        `ChunkShapeError` where chunks differ in shape, and `TypeError` for elements that have no fixed size.
         """
-        given, counts = np.asarray(coords), self.cdata_shape
-        if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != len(counts):
+        given, counts, ndim = np.asarray(coords), self.cdata_shape, len(self.chunks)
+        if given.dtype.kind not in "iu" or given.ndim != 2 or given.shape[1] != ndim:
             found = f"{given.dtype} of shape {given.shape}"
-            raise SelectionError(f"coords: got {found}, expected integers of shape (n, {len(counts)})")
+            raise SelectionError(f"coords: got {found}, expected integers of shape (n, {ndim})")
         if self.dtype.hasobject or self.dtype.kind == "T":
             raise TypeError(f"read_chunks: got an array of {self.dtype}, expected elements of fixed size")
         given = given.astype(np.intp, copy=False)
