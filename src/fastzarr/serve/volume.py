@@ -138,6 +138,11 @@ class Volume:
                 found[number] = bytes(self._read(boxes[number], indices))
         return found
 
+    def touches(self, offset: Point, size: Point) -> bool:
+        """Whether any of these voxels is in `box`."""
+        end = (offset[0] + size[0], offset[1] + size[1], offset[2] + size[2])
+        return Box(offset, end).overlap(self.box) is not None
+
     def paths(
         self, point: Point, edge: int = BUCKET, additional: Mapping[str, int] = NOWHERE
     ) -> tuple[str, ...] | None:

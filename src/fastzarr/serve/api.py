@@ -1,0 +1,83 @@
+"""What there is, as JSON: `/api/datasets`."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote
+
+from fastzarr.serve.datasets import Dataset, Layer
+from fastzarr.serve.http import JSON, HttpError, Request, Response
+from fastzarr.serve.routes import Route
+from fastzarr.serve.site import Site
+
+_HEADERS = (("Cache-Control", "no-cache"),)
+
+
+def list_datasets(site: Site, request: Request) -> Response:
+    """Every dataset, and what was not looked at when they were looked for."""
+    catalogue = site.catalogue
+    found = {
+        "datasets": [describe(dataset, request) for dataset in catalogue.datasets.values()],
+        "problems": list(catalogue.problems),
+    }
+    return Response(body=json.dumps(found).encode(), media_type=JSON, headers=_HEADERS)
+
+
+def get_dataset(site: Site, request: Request) -> Response:
+    """One dataset."""
+    name = request.params["dataset"]
+    dataset = site.catalogue.datasets.get(name)
+    if dataset is None:
+        raise HttpError(404, f"there is no dataset {name[:80]!r}")
+    return Response(body=json.dumps(describe(dataset, request)).encode(), media_type=JSON, headers=_HEADERS)
+
+
+def describe(dataset: Dataset, request: Request) -> dict[str, Any]:
+    """A dataset with its layers, and where to have it; links carry the token on."""
+    return {
+        "name": dataset.name,
+        "kind": dataset.kind,
+        "voxel_size": list(dataset.voxel_size),
+        "voxel_size_known": dataset.voxel_size_known,
+        "layers": [_layer(layer) for layer in dataset.layers.values()],
+        "problems": list(dataset.problems),
+        "remarks": list(dataset.remarks),
+        "urls": _urls(dataset, request),
+    }
+
+
+def _layer(layer: Layer) -> dict[str, Any]:
+    box = layer.bounding_box
+    return {
+        "name": layer.name,
+        "category": layer.category,
+        "dtype": layer.dtype.name,
+        "channels": layer.channels,
+        "bounding_box": {"offset": list(box.offset), "size": list(box.size)},
+        "mags": [list(mag) for mag in layer.mags],
+        "additional_axes": [{"name": name, "size": size} for name, size in layer.additional_axes],
+        "default_position": list(layer.default_position),
+        "largest_segment_id": layer.largest_segment_id,
+    }
+
+
+def _urls(dataset: Dataset, request: Request) -> dict[str, str | None]:
+    """`neuroglancer` is a source of data as neuroglancer writes it; null is what there isn't."""
+    name = quote(dataset.name, safe="")
+    token = f"?token={quote(request.token, safe='')}" if request.token else ""
+    below = f"{request.root}/data/zarr3_experimental/{name}/" if dataset.layers else None
+    return {
+        "zarr": None if dataset.kind == "wkw" else f"{request.root}/zarr/{name}/{token}",
+        "zarr3": below and below + token,
+        "zarr2": below and f"{request.root}/data/zarr/{name}/{token}",
+        "neuroglancer": below and f"zarr3://{below}{token}",
+        "webknossos": below and f"{below}datasource-properties.json{token}",
+    }
+
+
+ROUTES = (
+    Route(method="GET", pattern="/api/datasets", handler=list_datasets, name="datasets"),
+    Route(method="GET", pattern="/api/datasets/{dataset}", handler=get_dataset, name="dataset"),
+)
+"""Both answer from what is in memory."""
