@@ -16,7 +16,6 @@ from fastzarr.errors import MetadataError
 
 DOCUMENTS = frozenset({"zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"})
 OF_ARRAYS = ("zarr.json", ".zarray")
-OF_GROUPS = ("zarr.json", ".zgroup")
 BESIDE = frozenset({"datasource-properties.json", "METADATA.ome.xml"})
 """Documents of webknossos and of OME-Zarr that belong to a group."""
 DEPTH = 3

@@ -14,9 +14,8 @@ from pathlib import Path
 from fastzarr import LocalStore
 from fastzarr.errors import KeyNameError
 from fastzarr.serve import conditional
-from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.http import BINARY, HTML, JSON, Body, FileRange, HttpError, Request, Response
-from fastzarr.serve.node_keys import DOCUMENTS, OF_GROUPS, NodeKeys
+from fastzarr.serve.node_keys import DOCUMENTS, NodeKeys
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
 
@@ -44,10 +43,9 @@ def stored_key(site: Site, request: Request) -> Response:
     """A document, a chunk or a part of it, or the list of a directory."""
     name, key = request.params["dataset"], request.params["key"]
     dataset = site.catalogue.datasets.get(name)
-    place = _groups(site.catalogue, site.settings.source).get(name) if dataset is None else dataset.path
-    if place is None:
+    if dataset is None:
         raise HttpError(404, f"there is no dataset {name[:80]!r}")
-    keys, store, prefix = _opened(str(place), str(site.settings.source))
+    keys, store, prefix = _opened(str(dataset.path), str(site.settings.source))
     path = key.rstrip("/")
     try:
         if key == path and key and keys.owns(key):
@@ -58,8 +56,7 @@ def stored_key(site: Site, request: Request) -> Response:
         pass  # a link that leads out of what is served is nothing to its clients
     if keys.is_directory(path):
         return listing(request, keys.list_directory(path, MOST_LISTED))
-    is_wkw = dataset is not None and dataset.kind == "wkw"
-    hint = f"; it is WKW, see /data/zarr3_experimental/{name}/" if is_wkw else ""
+    hint = f"; it is WKW, see /data/zarr3_experimental/{name}/" if dataset.kind == "wkw" else ""
     raise HttpError(404, f"{name} has no key {key[:200]!r} of Zarr{hint}")
 
 
@@ -82,23 +79,6 @@ def listing(request: Request, names: Iterable[str]) -> Response:
     title = html.escape(request.path)
     body = _PAGE.format(title=title, items=items).encode()
     return Response(body=body, media_type=HTML, headers=conditional.cache_control(request, 0))
-
-
-@lru_cache(4)
-def _groups(catalogue: Catalogue, source: Path) -> dict[str, Path]:
-    """Groups above the datasets of a directory that is served, named as these are.
-
-    They are no datasets themselves, but clients open arrays by way of them.
-    """
-    if not source.is_dir():
-        return {}
-    found: dict[str, Path] = {}
-    for dataset in catalogue.datasets.values():
-        for above in dataset.path.parents:
-            if not above.is_relative_to(source) or not any((above / name).is_file() for name in OF_GROUPS):
-                break
-            found[".".join(above.relative_to(source).parts) or source.resolve().name] = above
-    return found
 
 
 @lru_cache(4096)
