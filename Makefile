@@ -25,7 +25,7 @@ lint: $(VENV)/dev.stamp  ## ruff, rules and format
 types: $(VENV)/dev.stamp  ## mypy, strict
 	$(VENV)/bin/mypy
 
-tests: $(VENV)/dev.stamp .venv/system.stamp  ## pytest
+tests: $(VENV)/dev.stamp .venv/system.stamp .venv/webknossos/stamp  ## pytest
 	$(VENV)/bin/pytest
 
 sanitize: $(VENV)/dev.stamp  ## tests of the kernel with address and undefined-behaviour sanitizers
@@ -55,6 +55,14 @@ clean:  ## remove environments, caches and builds; results/ stays
 	  { apt-get -qq update && $(APT_INSTALL) $$missing; } \
 	    >.venv/system.log 2>&1 && touch $@ || echo "could not be installed:$$missing; see .venv/system.log"; \
 	else echo "not installed:$$missing; the tests that run them are skipped"; fi
+
+# The package webknossos, in an environment of its own because of what it needs; tests have it read what is written.
+.venv/webknossos/stamp: | $(VENV)/bin/python
+	@echo "Installing webknossos into .venv/webknossos, once, for tests; this takes a minute"
+	@$(VENV)/bin/python -m venv .venv/webknossos && \
+	  .venv/webknossos/bin/python -m pip install --quiet --disable-pip-version-check 'webknossos>=4.3' \
+	    >.venv/webknossos/log 2>&1 && touch $@ || \
+	  echo "webknossos could not be installed: the tests that run it are skipped; see .venv/webknossos/log"
 
 # An extra is installed once, and again when what it is built from changes. A kernel older than its source is removed,
 # since it would stay where the new one can't be compiled.
