@@ -1,5 +1,8 @@
 from typing import Any
 
+INTERFACE: int
+"""Number of the version of what is below."""
+
 class Transfer:
     """The chunks of one selection, between files or a shard and an array.
 

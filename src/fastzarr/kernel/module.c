@@ -206,13 +206,16 @@ static PyType_Spec transfer_spec = {
     .slots = transfer_slots,
 };
 
+/* To be raised with every change of what Python calls: a kernel left over from another version is not used. */
+enum { INTERFACE = 2 };
+
 static int execute(PyObject *module)
 {
     PyObject *type = PyType_FromModuleAndSpec(module, &transfer_spec, NULL);
     if (!type) return -1;
     int failed = PyModule_AddObjectRef(module, "Transfer", type);
     Py_DECREF(type);
-    return failed;
+    return failed || PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) ? -1 : 0;
 }
 
 static PyModuleDef_Slot module_slots[] = {
