@@ -22,15 +22,15 @@ from fastzarr.indexing.plan import Bounds
 from fastzarr.stores.base import PlainFiles, Store
 
 INTERFACE = 2
-"""Of the kernel that this module calls; one left over from another version has another."""
+"""Of the kernel that this module calls; one left over from another version has another, or none."""
 
 try:
-    from fastzarr import _kernel
+    from fastzarr._kernel import INTERFACE as FOUND
+    from fastzarr._kernel import Transfer
 except ImportError:  # there was no compiler
     TRANSFER = None
 else:
-    fits = getattr(_kernel, "INTERFACE", 0) == INTERFACE
-    TRANSFER = _kernel.Transfer if fits and os.environ.get("FASTZARR_KERNEL") != "0" else None
+    TRANSFER = Transfer if FOUND == INTERFACE and os.environ.get("FASTZARR_KERNEL") != "0" else None
 
 
 class Place(NamedTuple):
@@ -126,7 +126,7 @@ class Kernel:
         *,
         reading: bool,
         fill_missing: bool,
-    ) -> _kernel.Transfer:
+    ) -> Transfer:
         """Between `array` and files whose keys the place makes of the coordinates; `sizes`: the array's."""
         return self._transfer(array, bounds, sizes, reading, fill_missing, place, None)
 
@@ -140,7 +140,7 @@ class Kernel:
         limit: int,
         *,
         reading: bool,
-    ) -> _kernel.Transfer:
+    ) -> Transfer:
         """Between `array` and inner chunks in an open file, which end at byte `limit` or before.
 
         `extent` is how much of the shard lies in the array.
@@ -154,14 +154,12 @@ class Kernel:
         extent: Sequence[int],
         place: Place,
         kept: KeptIndex,
-    ) -> _kernel.Transfer:
+    ) -> Transfer:
         """From a shard, whose key the place names, if it still is the version of which the index is kept."""
         shard = (-1, kept.entries, kept.limit, kept.version)
         return self._transfer(out, bounds, extent, True, True, place, shard)
 
-    def chunks(
-        self, out: NDArray[np.uint8], entries: NDArray[np.uint64], file: int, limit: int
-    ) -> _kernel.Transfer:
+    def chunks(self, out: NDArray[np.uint8], entries: NDArray[np.uint64], file: int, limit: int) -> Transfer:
         """From whole inner chunks in an open file to the rows of `out`, each in stored order.
 
         `entries`: offset and size of each.
@@ -170,14 +168,14 @@ class Kernel:
 
     def kept_chunks(
         self, out: NDArray[np.uint8], entries: NDArray[np.uint64], place: Place, kept: KeptIndex
-    ) -> _kernel.Transfer:
+    ) -> Transfer:
         """As `chunks`, from a shard if it still is the version of which the index is kept."""
         return self._rows(out, place, (-1, self._in_a_row(entries), kept.limit, kept.version))
 
     def _in_a_row(self, entries: NDArray[np.uint64]) -> NDArray[np.uint64]:
         return entries.reshape(len(entries), *(1,) * len(self._chunks), 2)
 
-    def _rows(self, out: NDArray[np.uint8], place: Place | None, shard: Shard) -> _kernel.Transfer:
+    def _rows(self, out: NDArray[np.uint8], place: Place | None, shard: Shard) -> Transfer:
         assert TRANSFER is not None
         count = len(out)
         numbers = [0, count, 1, count, 1, count, self.nbytes]
@@ -198,7 +196,7 @@ class Kernel:
         fill_missing: bool,
         place: Place | None,
         shard: Shard | None,
-    ) -> _kernel.Transfer:
+    ) -> Transfer:
         assert TRANSFER is not None
         numbers: list[int] = []
         for bound, chunk, size, stride in zip(bounds, self._chunks, sizes, self._strides, strict=True):
