@@ -215,9 +215,24 @@ def test_report_of_a_file_that_is_no_result(tmp_path: Path) -> None:
     assert "got schema_version 0, expected 2" in result.stderr
 
 
-@pytest.mark.parametrize("missing", ["click", "psutil"])
-def test_a_missing_library_is_named_with_the_remedy(missing: str) -> None:
-    program = f"import sys; sys.modules[{missing!r}] = None; import fastzarr.cli"
+@pytest.mark.parametrize(
+    ("missing", "arguments", "extra"),
+    [
+        ("click", ["--help"], "cli"),
+        ("psutil", ["bench", "sequential", "--help"], "bench"),
+        ("granian", ["serve", "--help"], "serve"),
+    ],
+)
+def test_a_missing_library_is_named_with_the_remedy(missing: str, arguments: list[str], extra: str) -> None:
+    program = f"import sys; sys.modules[{missing!r}] = None; from fastzarr.cli import main; main({arguments})"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert result.returncode == 1
-    assert f"needs {missing}, which is not installed: pip install 'fastzarr[bench]'" in result.stderr
+    assert f"needs {missing}, which is not installed: pip install 'fastzarr[{extra}]'" in result.stderr
+
+
+def test_the_server_needs_no_library_of_the_benchmark() -> None:
+    program = (
+        "import sys; sys.modules['psutil'] = sys.modules['matplotlib'] = None; "
+        "from fastzarr.cli import main; main(['serve', '--help'])"
+    )
+    subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from fastzarr.serve.app import Application, routes
+from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.routes import Route
 from fastzarr.serve.settings import Settings
 from fastzarr.serve.site import Site
@@ -100,11 +101,13 @@ class Client:
 
 @pytest.fixture
 def in_process() -> Iterator[Callable[..., Client]]:
-    """A function of the directory or TOML file to serve and `Settings`; `routes` adds to those there are."""
+    """A function of the directory or TOML file to serve and `Settings`; `extra` routes are added to all."""
     made: list[Application] = []
 
-    def make(source: Path, *, extra: tuple[Route, ...] = (), **settings: Any) -> Client:
-        site = Site.of(Settings(source=source, **settings))
+    def make(
+        source: Path, *, extra: tuple[Route, ...] = (), catalogue: Catalogue | None = None, **settings: Any
+    ) -> Client:
+        site = Site.of(Settings(source=source, **settings), catalogue)
         made.append(Application(site, (*routes(), *extra)))
         return Client(made[-1])
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fastzarr import errors
+from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.http import FileRange, HttpError, Request, Response
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
@@ -35,6 +38,12 @@ def failing(failure: Exception) -> Callable[[Site, Request], Response]:
         raise failure
 
     return fail
+
+
+@pytest.fixture
+def in_process(in_process: Callable[..., Any]) -> Callable[..., Any]:
+    """Without datasets."""
+    return partial(in_process, catalogue=Catalogue(datasets={}))
 
 
 EXTRA = (

@@ -8,7 +8,6 @@ counted until it has left.
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import os
 from collections.abc import Callable, Iterable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
@@ -17,7 +16,7 @@ from itertools import count
 from time import perf_counter
 from typing import Any
 
-from fastzarr.serve import health
+from fastzarr.serve import api, health, pages, stored_keys, virtual_zarr, webknossos
 from fastzarr.serve.budget import Budget, Reservation
 from fastzarr.serve.errors import answer_to
 from fastzarr.serve.guard import Guard
@@ -25,6 +24,7 @@ from fastzarr.serve.http import FileRange, Headers, HttpError, Request, Response
 from fastzarr.serve.paths import query_of, segments_of, without_version
 from fastzarr.serve.routes import Route, Router
 from fastzarr.serve.sending import OpenFile, Receive, Send, encoded, head, send_bytes, send_file
+from fastzarr.serve.settings import Settings
 from fastzarr.serve.site import Site
 
 Scope = MutableMapping[str, Any]
@@ -206,19 +206,18 @@ async def _live(receive: Receive, send: Send) -> None:
             return
 
 
-HANDLERS = (
-    "fastzarr.serve.api",
-    "fastzarr.serve.webknossos",
-    "fastzarr.serve.stored_keys",
-    "fastzarr.serve.virtual_zarr",
-    "fastzarr.serve.pages",
-)
-
-
 def routes() -> tuple[Route, ...]:
     """Every route there is."""
-    found: list[Route] = [*health.ROUTES]
-    for name in HANDLERS:
-        if importlib.util.find_spec(name) is not None:
-            found += getattr(importlib.import_module(name), "ROUTES", ())
-    return tuple(found)
+    return (
+        *health.ROUTES,
+        *api.ROUTES,
+        *webknossos.ROUTES,
+        *stored_keys.ROUTES,
+        *virtual_zarr.ROUTES,
+        *pages.ROUTES,
+    )
+
+
+def make_application(settings: Settings) -> Application:
+    """The application with its site, in a worker process."""
+    return Application(Site.of(settings), routes())

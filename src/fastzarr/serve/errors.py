@@ -16,6 +16,12 @@ WRONG_REQUEST = (errors.SelectionError, errors.KeyNameError)
 BUSY = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
+class ServerError(errors.ZarrError, OSError):
+    """The server can not start, or its workers keep failing."""
+
+    kind = "server"
+
+
 class CatalogueError(errors.ZarrError, ValueError):
     """Nothing can be served: no datasets, or a list of them that is wrong."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from fastzarr.serve.cache import BucketCache
+from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.settings import Settings
 
 
@@ -16,26 +16,21 @@ class Site:
     """One server's datasets and what it knows of itself."""
 
     settings: Settings
-    catalogue: Any
-    """`Catalogue`"""
+    catalogue: Catalogue
     cache: BucketCache
     """Of decoded buckets, within `settings.cache_bytes`."""
     metrics: Any
 
     @classmethod
-    def of(cls, settings: Settings) -> Site:
-        """With the datasets in the settings' directory, or listed in their TOML file."""
+    def of(cls, settings: Settings, catalogue: Catalogue | None = None) -> Site:
+        """With the datasets given, else those in the settings' directory, or listed in their TOML file."""
         return cls(
             settings=settings,
-            catalogue=_catalogue(settings),
+            catalogue=_catalogue(settings.source) if catalogue is None else catalogue,
             cache=BucketCache(settings.cache_bytes),
             metrics=None,
         )
 
 
-def _catalogue(settings: Settings) -> Any:
-    if importlib.util.find_spec("fastzarr.serve.catalogue") is None:
-        return None
-    catalogue = importlib.import_module("fastzarr.serve.catalogue").Catalogue
-    source = settings.source
-    return catalogue.of_toml(source) if source.is_file() else catalogue.of_directory(source)
+def _catalogue(source: Path) -> Catalogue:
+    return Catalogue.of_toml(source) if source.is_file() else Catalogue.of_directory(source)

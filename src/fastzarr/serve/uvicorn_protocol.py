@@ -1,0 +1,93 @@
+"""uvicorn's HTTP protocol, with an end for connections that hold on to what they don't use."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections.abc import Iterable
+from typing import Any
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from fastzarr.serve.settings import Settings
+
+INTERVAL = 1.0
+"""Seconds between two looks at all connections."""
+SLOWEST = 1024
+"""Bytes per second that a client must take of an answer, on average over the write timeout."""
+
+TCP_INFO_ACKNOWLEDGED = slice(120, 128)
+"""Where `struct tcp_info` of Linux has `tcpi_bytes_acked`."""
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection. `Sweeper` ends it where its client doesn't send or take."""
+
+    most_connections = 1 << 30
+
+    awaited: Any = None
+    """What the client is sending: the exchange before it, or the one whose body is on its way."""
+    awaited_since = 0.0
+    taking_since = 0.0
+    """When the present window of taking began; 0 where the client has taken all."""
+    taken = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > self.most_connections:
+            transport.abort()
+
+
+class Sweeper:
+    """Looks at all connections, again and again: no request needs a timer of its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    async def run(self, connections: Iterable[Any]) -> None:
+        """Until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(INTERVAL)
+            self.sweep([c for c in connections if isinstance(c, Protocol)], loop.time())
+
+    def sweep(self, connections: Iterable[Protocol], now: float) -> None:
+        """End those that are over time."""
+        for connection in connections:
+            if self._sends_too_slowly(connection, now) or self._takes_too_slowly(connection, now):
+                connection.transport.abort()
+
+    def _sends_too_slowly(self, connection: Protocol, now: float) -> bool:
+        cycle = connection.cycle
+        answered = cycle is None or cycle.response_complete
+        if connection.timeout_keep_alive_task is not None or not (answered or cycle.more_body):
+            connection.awaited_since = 0.0
+            return False
+        if not connection.awaited_since or connection.awaited is not cycle:
+            connection.awaited, connection.awaited_since = cycle, now
+        return now - connection.awaited_since > self._settings.read_timeout
+
+    def _takes_too_slowly(self, connection: Protocol, now: float) -> bool:
+        transport = connection.transport
+        if not transport.get_write_buffer_size():
+            connection.taking_since = 0.0
+            return False
+        within = self._settings.write_timeout
+        if connection.taking_since and now - connection.taking_since < within:
+            return False
+        taken = _acknowledged(transport)
+        slow = bool(connection.taking_since) and taken - connection.taken < SLOWEST * within
+        connection.taking_since, connection.taken = now, taken
+        return slow
+
+
+def _acknowledged(transport: asyncio.Transport) -> int:
+    """Bytes that the client's system has taken so far; without Linux, as few as are still to be sent."""
+    connected = transport.get_extra_info("socket")
+    if hasattr(socket, "TCP_INFO") and connected is not None and connected.family != socket.AF_UNIX:
+        information = connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 192)
+        if len(information) >= TCP_INFO_ACKNOWLEDGED.stop:
+            (number,) = struct.unpack("=Q", information[TCP_INFO_ACKNOWLEDGED])
+            return int(number)
+    return -transport.get_write_buffer_size()
