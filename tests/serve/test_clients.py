@@ -1,0 +1,248 @@
+"""Other libraries read stored and virtual arrays from a real server, and see every voxel."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import conftest
+import numpy as np
+import pytest
+import served_samples
+from numpy.typing import NDArray
+
+import fastzarr
+from fastzarr.bench.compat.implementations import NotAvailableError, zarrita_command
+from fastzarr.storage import FsspecStore, ObjectStore
+
+LAYERS = served_samples.layers()
+ONE = (1, 1, 1)
+LABELS = LAYERS["labels"].mags[ONE]
+
+
+class Target(NamedTuple):
+    """An array of the server."""
+
+    path: str
+    zarr_format: int
+    data: NDArray[Any]
+    """All its elements."""
+
+
+TARGETS = {
+    "stored sharded v3": Target("/zarr/sharded", 3, LABELS),
+    "stored v3 in a group": Target("/zarr/group/labels", 3, LABELS),
+    "stored v2": Target("/zarr/plain", 2, LABELS),
+} | {
+    f"virtual v{zarr_format} {layer} {block_type}": Target(f"{root}/brain/{layer}/1", zarr_format, data)
+    for zarr_format, root in ((3, "/data/zarr3_experimental"), (2, "/data/zarr"))
+    for layer, (_, block_type, mags) in ((n, vars(sample).values()) for n, sample in LAYERS.items())
+    for data in [mags[ONE]]
+}
+DAMAGED = {
+    "stored sharded v3": Target("/zarr/sharded", 3, LABELS),
+    "virtual v3": Target("/data/zarr3_experimental/brain/color/1", 3, LABELS),
+    "virtual v2": Target("/data/zarr/brain/color/1", 2, LABELS),
+}
+
+
+def write(root: Path) -> None:
+    served_samples.write_wkw(root / "brain", LAYERS)
+    served_samples.write_sharded(root / "sharded", LABELS)
+    fastzarr.create_group(root / "group")
+    served_samples.write_sharded(root / "group/labels", LABELS)
+    served_samples.write_v2(root / "plain", LABELS)
+
+
+@pytest.fixture(scope="module", params=["uvicorn", "granian"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    root = tmp_path_factory.mktemp("clients")
+    write(root / "served")
+    started = conftest.start_server(
+        root / "served", "--server", request.param, "--cors", "http://example.org", log=root / "server.log"
+    )
+    yield started
+    started.stop()
+
+
+@pytest.fixture(scope="module")
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Serves the same, with a file cut off."""
+    root = tmp_path_factory.mktemp("damaged")
+    write(root / "served")
+    for place in ("brain/color/1/z0/y0/x0.wkw", "sharded/c/0/0/0/0"):
+        file = root / "served" / place
+        file.write_bytes(file.read_bytes()[:-1000])
+    started = conftest.start_server(root / "served", log=root / "server.log")
+    yield started
+    started.stop()
+
+
+def through_zarr_and_fsspec(url: str, zarr_format: Any) -> Any:
+    import zarr
+
+    return zarr.open_array(url, mode="r", zarr_format=zarr_format)[...]
+
+
+def through_zarr_and_obstore(url: str, zarr_format: Any) -> Any:
+    import zarr
+    from obstore.store import HTTPStore
+    from zarr.storage import ObjectStore as Objects
+
+    store = HTTPStore.from_url(url, client_options={"allow_http": True}, retry_config={"max_retries": 0})
+    return zarr.open_array(Objects(store, read_only=True), mode="r", zarr_format=zarr_format)[...]
+
+
+def through_tensorstore(url: str, zarr_format: int) -> Any:
+    import tensorstore
+
+    spec = {
+        "driver": "zarr" if zarr_format == 2 else "zarr3",
+        "kvstore": f"{url}/",
+        "context": {"http_request_retries": {"max_retries": 1}},
+    }
+    return tensorstore.open(spec, read=True).result().read().result()
+
+
+def through_fastzarr_and_obstore(url: str, zarr_format: Any) -> Any:
+    store = ObjectStore.from_url(url, storage_options={"retry_config": {"max_retries": 0}})
+    return fastzarr.open_array(store, mode="r", zarr_format=zarr_format)[...]
+
+
+def through_fastzarr_and_fsspec(url: str, zarr_format: Any) -> Any:
+    return fastzarr.open_array(FsspecStore.from_url(url), mode="r", zarr_format=zarr_format)[...]
+
+
+CLIENTS: dict[str, Callable[[str, int], Any]] = {
+    "zarr-python, fsspec": through_zarr_and_fsspec,
+    "zarr-python, obstore": through_zarr_and_obstore,
+    "tensorstore": through_tensorstore,
+    "fastzarr, obstore": through_fastzarr_and_obstore,
+    "fastzarr, fsspec": through_fastzarr_and_fsspec,
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_element_is_read(server: conftest.Server, client: str, target: str) -> None:
+    path, zarr_format, data = TARGETS[target]
+    found = np.asarray(CLIENTS[client](server.url + path, zarr_format))
+    assert found.dtype == data.dtype
+    np.testing.assert_array_equal(found, data)
+
+
+@pytest.mark.parametrize("target", DAMAGED)
+@pytest.mark.parametrize("client", CLIENTS)
+def test_damaged_data_is_an_error_and_not_zero(damaged: conftest.Server, client: str, target: str) -> None:
+    path, zarr_format, _ = DAMAGED[target]
+    with pytest.raises(Exception, match=r"500|checksum|mismatch") as caught:
+        CLIENTS[client](damaged.url + path, zarr_format)
+    assert ("500" in str(caught.value)) == target.startswith("virtual"), caught.value
+
+
+@pytest.fixture(scope="module")
+def zarrita(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Any]:
+    """Reads an array with zarrita.js; gives its elements and what it says."""
+    try:
+        node, program = zarrita_command()
+    except NotAvailableError as error:
+        pytest.skip(str(error))
+    place = tmp_path_factory.mktemp("zarrita")
+    (place / "node_modules").symlink_to(Path(program).parent / "node_modules")
+    name = "read_over_http.mjs"
+    shutil.copy(Path(__file__).with_name(name), place / name)
+
+    def read(url: str, zarr_format: int, kind: str) -> tuple[NDArray[Any], Any]:
+        command = [node, str(place / name), url, str(zarr_format), kind, str(place / "elements")]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        said = json.loads(done.stdout)
+        return np.fromfile(place / "elements", said["dtype"]).reshape(said["shape"]), said["asked"]
+
+    return read
+
+
+@pytest.mark.parametrize(
+    ("target", "kind"), [*((name, "head") for name in TARGETS), ("stored sharded v3", "suffix")]
+)
+def test_zarrita_reads_every_element(
+    server: conftest.Server, zarrita: Callable[..., Any], target: str, kind: str
+) -> None:
+    path, zarr_format, data = TARGETS[target]
+    found, asked = zarrita(server.url + path, zarr_format, kind)
+    np.testing.assert_array_equal(found, data)
+    if "sharded" in target:
+        ends = [line for line in asked if line.startswith("HEAD" if kind == "head" else "GET bytes=-")]
+        assert len(ends) == 4  # indices of shards
+
+
+@pytest.mark.parametrize("target", DAMAGED)
+def test_zarrita_takes_damaged_data_for_an_error(
+    damaged: conftest.Server, zarrita: Callable[..., Any], target: str
+) -> None:
+    path, zarr_format, _ = DAMAGED[target]
+    with pytest.raises(RuntimeError, match="status 500" if target.startswith("virtual") else "Error"):
+        zarrita(damaged.url + path, zarr_format, "head")
+
+
+def test_groups_tell_their_members(server: conftest.Server) -> None:
+    import zarr
+
+    for root, zarr_format in (("/data/zarr3_experimental", 3), ("/data/zarr", 2)):
+        group = zarr.open_group(f"{server.url}{root}/brain", mode="r", zarr_format=zarr_format)
+        names = {name for name, _ in group.members(max_depth=None)}
+        assert {*LAYERS, "color/1", "color/2-2-1"} <= names
+        np.testing.assert_array_equal(group["color/2-2-1"][...], LAYERS["color"].mags[2, 2, 1])
+    store = ObjectStore.from_url(f"{server.url}/data/zarr3_experimental/brain")
+    ours = fastzarr.open_group(store, mode="r")
+    assert sorted(ours) == sorted(LAYERS)
+
+
+def test_fsspec_lists_directories(server: conftest.Server) -> None:
+    import fsspec
+
+    system = fsspec.filesystem("http")
+    base = f"{server.url}/zarr/group"
+    assert sorted(system.ls(f"{base}/", detail=False)) == [f"{base}/labels/", f"{base}/zarr.json"]
+    found = system.find(f"{base}/labels/")
+    assert f"{base}/labels/c/0/0/0/0" in found
+
+
+def test_xarray_opens_a_virtual_layer(server: conftest.Server) -> None:
+    xarray = pytest.importorskip("xarray")
+    for root, zarr_format in (("/data/zarr3_experimental", 3), ("/data/zarr", 2)):
+        url = f"{server.url}{root}/brain/labels"
+        opened = xarray.open_zarr(url, zarr_format=zarr_format, consolidated=zarr_format == 2, chunks=None)
+        assert opened["1"].dims == ("c", "x", "y", "z")
+        np.testing.assert_array_equal(opened["1"].values, LABELS)
+
+
+def test_headers_for_pages_of_other_sites(server: conftest.Server) -> None:
+    for path in ("/zarr/sharded/c/0/0/0/0", "/data/zarr3_experimental/brain/color/1/0.0.0.0"):
+        answer = server.get(path, origin="http://example.org", range="bytes=0-9")
+        assert answer.status == 206
+        assert answer.headers["access-control-allow-origin"] == "http://example.org"
+        exposed = {
+            name.strip().lower() for name in answer.headers["access-control-expose-headers"].split(",")
+        }
+        assert {"content-range", "content-length", "etag", "accept-ranges"} <= exposed
+        asked = server.request(
+            "OPTIONS",
+            path,
+            headers={
+                "Origin": "http://example.org",
+                "Access-Control-Request-Method": "GET",
+                "Access-Control-Request-Headers": "range",
+            },
+        )
+        assert asked.status in (200, 204)
+        allowed = asked.headers["access-control-allow-headers"].lower()
+        assert "range" in [name.strip() for name in allowed.split(",")]
+        assert "access-control-allow-origin" not in server.get(path, origin="http://other.org").headers
+    absent = server.get("/data/zarr3_experimental/brain/color/1/0.2.0.0", origin="http://example.org")
+    assert (absent.status, absent.headers["access-control-allow-origin"]) == (404, "http://example.org")
