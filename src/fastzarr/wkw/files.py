@@ -17,7 +17,7 @@ from fastzarr.chunk_io.kernel import Kernel, place_of
 from fastzarr.chunk_io.locks import ChunkLocks, NoLocks
 from fastzarr.chunk_io.shard_reading import ShardReading
 from fastzarr.codec_chain import PreparedChain
-from fastzarr.errors import ChunkError
+from fastzarr.errors import ChunkError, MetadataError
 from fastzarr.indexing import Grid, Plan, Projection
 from fastzarr.stores.local import LocalStore
 from fastzarr.stores.memory import MemoryStore
@@ -41,9 +41,13 @@ class WkwFiles:
         self._threads = threads
         self._locks = ChunkLocks(store, "")
         self._place, _ = place_of(store, "")
-        stored = header if header.compressed else replace(header, block_type="lz4")
-        self._layouts = {True: FileLayout(stored), False: FileLayout(replace(header, block_type="raw"))}
+        self._layout = FileLayout(header)
+        """Of the files that the dataset's header tells of."""
+        self._layouts = {header.compressed: self._layout}
         """By whether blocks are compressed, which each file says for itself."""
+        with contextlib.suppress(MetadataError):  # blocks so large that LZ4 can't take them
+            other = replace(header, block_type="raw" if header.compressed else "lz4")
+            self._layouts[other.compressed] = FileLayout(other)
         self._reading = {}
         self._writing = {}
         for compressed, layout in self._layouts.items():
@@ -65,9 +69,9 @@ class WkwFiles:
             )
             self._reading[compressed] = ShardReading(layout, self._io, kernel, _KEPT_BYTES)
             self._writing[compressed] = FileWriting(layout, kernel)
-        self._readings = (self._reading[header.compressed], self._reading[not header.compressed])
+        self._readings = tuple(self._reading.values())
         """The likely one first."""
-        layout = self._layouts[header.compressed]
+        layout = self._layout
         self.grid = Grid((header.channels, *CUBE_OF_ALL), layout.spec.shape)
         """All that the format has coordinates for."""
         self._blocks = Grid(layout.spec.shape, layout.chunk_shape)
@@ -76,7 +80,7 @@ class WkwFiles:
     @property
     def inner(self) -> PreparedChain:
         """Chain of the blocks."""
-        return self._layouts[self._header.compressed].inner
+        return self._layout.inner
 
     def of_field(self, name: str) -> Self:
         """No voxel has fields."""
@@ -99,7 +103,7 @@ class WkwFiles:
     def read_chunks(self, coords: NDArray[np.intp], out: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Fill the rows of `out` with blocks, zeros where there is no file; which of them have one."""
         found = np.zeros(len(out), np.bool_)
-        outer, inner = np.divmod(coords, self._layouts[True].counts)
+        outer, inner = np.divmod(coords, self._layout.counts)
         for place, rows in in_groups(outer):
             key = key_of(place)
             part = out if rows is None else np.empty((len(rows), out.shape[1]), np.uint8)
@@ -145,7 +149,7 @@ class WkwFiles:
     def _read_opened(
         self, header: Header, opened: Any, key: str, projection: Projection, target: NDArray[Any]
     ) -> None:
-        extent = self._layouts[True].spec.shape
+        extent = self._layout.spec.shape
         self._reading[header.compressed].read(self._io, _Opened(opened), key, extent, projection, target)
 
     def _read_blocks(self, key: str, coords: NDArray[np.intp], out: NDArray[np.uint8]) -> NDArray[np.bool_]:
@@ -197,7 +201,7 @@ class WkwFiles:
         """The box of blocks that a selection by slices meets, with what it leaves of them."""
         hull = [
             slice(item.start - item.start % size, item.stop + -item.stop % size)
-            for item, size in zip(chosen, self._layouts[True].chunk_shape, strict=True)
+            for item, size in zip(chosen, self._layout.chunk_shape, strict=True)
         ]
         start = tuple(item.start for item in hull)
         if all(
@@ -226,7 +230,7 @@ class WkwFiles:
         return content
 
     def _blocks_of(self, coords: Sequence[int]) -> list[slice]:
-        sizes = self._layouts[True].chunk_shape
+        sizes = self._layout.chunk_shape
         return [slice(coord * size, (coord + 1) * size) for coord, size in zip(coords, sizes, strict=True)]
 
     def _header_of(self, opened: Any, key: str) -> Header | None:
