@@ -9,6 +9,8 @@ import click
 from fastzarr.bench import measurements, report, results
 from fastzarr.bench.compat import results as compat_results
 from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench.serving import results as serving_results
+from fastzarr.cli.serve_bench import show_serving
 from fastzarr.cli.showing import show, show_matrix, show_measured
 
 
@@ -31,6 +33,8 @@ def report_command(saved: Path, out: Path | None, document: Path | None) -> None
             show_matrix(compat_results.load(saved), saved, out or saved.parent, as_json=False)
         elif _workload(saved) in measurements.WORKLOADS:
             show_measured(measurements.load(saved), saved, out or saved.parent, as_json=False)
+        elif _workload(saved) == serving_results.WORKLOAD:
+            show_serving(serving_results.load(saved), saved, out or saved.parent, as_json=False)
         else:
             show(results.load(saved), saved, out or saved.parent, as_json=False)
     except BenchmarkError as error:
