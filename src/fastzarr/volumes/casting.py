@@ -28,7 +28,7 @@ def parse_dtype(name: object) -> np.dtype[Any]:
         found = None
     if name is None or found is None:
         raise CastError(f"dtype: got {name!r}, expected one of {', '.join(by_name)}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def stored_as(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:

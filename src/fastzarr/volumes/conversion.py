@@ -23,6 +23,7 @@ from fastzarr.volumes import ome
 from fastzarr.volumes.boxes import BoundingBox, Vec3, mag_name
 from fastzarr.volumes.casting import CastError, parse_dtype, stored_as
 from fastzarr.volumes.downsample import Downsampled, coarser_mags, enough
+from fastzarr.volumes.formats import Format
 from fastzarr.volumes.options import Options, layer_name
 from fastzarr.volumes.properties import Category, Dataset, Layer, Mag
 from fastzarr.volumes.sources import Choice, Source, SourceLayer, open_source
@@ -214,9 +215,12 @@ class _Conversion:
                 raise MetadataError(
                     "mags", [f"got {mag_name(mag)}, expected some of {known}, layer {name!r}"]
                 )
-        for mag in sorted(options.mags or layer.mags):
+        chosen = sorted(options.mags or layer.mags)
+        boxes = {mag: layer.mags[mag].box.intersection(box.in_mag(mag)) for mag in chosen}
+        fitted = options.format.fitted(max(boxes[chosen[0]].end))
+        for mag in chosen:
             voxels = layer.mags[mag]
-            target = self._target(planned, mag, voxels, voxels.box.intersection(box.in_mag(mag)))
+            target = self._target(planned, mag, voxels, boxes[mag], fitted)
             planned.mags[mag] = _PlannedMag(target=target, source=voxels)
         self._plan_coarser(planned)
         return planned
@@ -237,7 +241,9 @@ class _Conversion:
             planned.mags[coarser] = _PlannedMag(target=target, source=None, factor=(x, y, z))
             mag = coarser
 
-    def _target(self, planned: _PlannedLayer, mag: Vec3, voxels: Voxels, box: BoundingBox) -> Target:
+    def _target(
+        self, planned: _PlannedLayer, mag: Vec3, voxels: Voxels, box: BoundingBox, fitted: Format
+    ) -> Target:
         where = f"layer {planned.name!r}"
         dtype = self._options.dtype
         stored = stored_as(voxels.dtype, where) if dtype is None else parse_dtype(dtype)
@@ -250,7 +256,7 @@ class _Conversion:
                 self._notes.append(note)
         return Target(
             path=self._stage.layer(planned.name) / mag_name(mag),
-            format=self._options.format,
+            format=fitted,
             dtype=stored,
             channels=voxels.channels,
             box=box,
@@ -331,7 +337,7 @@ class _Conversion:
             Mag(
                 mag=mag,
                 path=f"./{planned.name}/{mag_name(mag)}",
-                cube_length=self._options.format.shard if data_format == "wkw" else None,
+                cube_length=first.format.shard if data_format == "wkw" else None,
                 axis_order={axis: n for n, axis in enumerate(AXES)},
             )
             for mag in planned.mags

@@ -6,7 +6,7 @@ that are compressed by zstd at level 5 and end with a checksum. Shapes are whole
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 import fastzarr
@@ -25,6 +25,7 @@ CODECS: dict[To, tuple[str, ...]] = {
 _LEVELS: dict[str, tuple[int, int, int]] = {"zstd": (-131072, 22, 5), "gzip": (0, 9, 5), "blosc": (0, 9, 5)}
 """Least, largest and default level of the codecs that have one."""
 _LARGEST_CHUNK = 1024
+_USUAL_SHARD = 1024
 _LARGEST_SHARD = 1 << 14
 _MOST_CHUNKS = 128
 """Along each edge of a shard, whose index has an entry for each."""
@@ -42,8 +43,8 @@ class Format:
     """Level of the codec; None is its default."""
     chunk: int = 32
     """Voxels along each edge of a chunk, of a block of WKW."""
-    shard: int = 1024
-    """Voxels along each edge of a shard, of a file of WKW; Zarr v2 has none."""
+    shard: int | None = None
+    """Voxels along each edge of a shard, of a file of WKW; Zarr v2 has none. None: 1024, or less that do."""
 
     def __post_init__(self) -> None:
         problems = []
@@ -58,19 +59,28 @@ class Format:
             least, most, _ = _LEVELS[self.name]
             if not least <= self.level <= most:
                 problems.append(f"level: got {self.level}, expected {least} to {most} for {self.name}")
-        power = " that is a power of two" if self.to == "wkw" else ""
-        for name, value, most in (
-            ("chunk", self.chunk, _LARGEST_CHUNK),
-            ("shard", self.shard, _LARGEST_SHARD),
-        ):
-            if not 1 <= value <= most or (self.to == "wkw" and value & (value - 1)):
-                problems.append(f"{name}: got {value}, expected a number from 1 to {most}{power}")
-        if not problems and self.to != "zarr2" and not self.shard // self.chunk <= _MOST_CHUNKS:
-            problems.append(f"shard: got {self.shard}, expected at most {_MOST_CHUNKS * self.chunk}")
-        if not problems and self.to != "zarr2" and self.shard % self.chunk:
-            problems.append(f"shard: got {self.shard}, expected a multiple of the chunk's {self.chunk}")
+        power = ", a power of two" if self.to == "wkw" else ""
+        if not self._allowed(self.chunk, _LARGEST_CHUNK):
+            problems.append(f"chunk: got {self.chunk}, expected a number from 1 to {_LARGEST_CHUNK}{power}")
+        elif self.shard is not None and self.to != "zarr2":
+            most = min(_LARGEST_SHARD, _MOST_CHUNKS * self.chunk)
+            if not self._allowed(self.shard, most) or self.shard % self.chunk:
+                expected = f"a multiple of the chunk's {self.chunk} up to {most}{power}"
+                problems.append(f"shard: got {self.shard}, expected {expected}")
         if problems:
             raise MetadataError("format", problems)
+
+    def _allowed(self, value: int, most: int) -> bool:
+        return 1 <= value <= most and (self.to != "wkw" or value & (value - 1) == 0)
+
+    def fitted(self, end: int) -> Format:
+        """The same with a shard's size: where none was given, the least that reaches to `end`, up to 1024."""
+        if self.shard is not None or self.to == "zarr2":
+            return self
+        shard = self.chunk
+        while shard < end and shard * 2 <= max(_USUAL_SHARD, self.chunk):
+            shard *= 2
+        return replace(self, shard=shard)
 
     @property
     def name(self) -> str:

@@ -30,7 +30,7 @@ class Target:
     path: Path
     """Its directory."""
     format: Format
-    """How it is stored."""
+    """How it is stored, with a size of shards."""
     dtype: np.dtype[Any]
     """Data type of a channel."""
     channels: int
@@ -44,6 +44,11 @@ class Target:
         unit = self.format.object_len or self.format.chunk
         return (self.channels, *(end + -end % unit for end in self.box.end))
 
+    @property
+    def _shard(self) -> int:
+        assert self.format.shard is not None
+        return self.format.shard
+
     def create(self) -> None:
         """Make the array that is written, where it is not there yet."""
         try:
@@ -54,13 +59,13 @@ class Target:
             else:
                 self._create_zarr()
 
-    def writer(self) -> Any:
-        """The array to write to."""
-        return self._open("r+")
+    def writer(self, threads: int = 1) -> Any:
+        """The array to write to; each call uses that many threads."""
+        return self._open("r+", threads)
 
-    def reader(self) -> ArrayVoxels:
+    def reader(self, threads: int = 1) -> ArrayVoxels:
         """The voxels that are stored."""
-        return of_array(self._open("r"), AXES, box=self.box, where=str(self.path))
+        return of_array(self._open("r", threads), AXES, box=self.box, where=str(self.path))
 
     def pieces(self, tile_len: int) -> Iterator[BoundingBox]:
         """All pieces that have a part in `box`, whole; of Zarr v2 as large as `tile_len`."""
@@ -96,10 +101,10 @@ class Target:
             return f"z{z}/y{y}/x{x}.wkw"
         return f"{'c/' if self.format.to == 'zarr3' else ''}0/{x}/{y}/{z}"
 
-    def _open(self, mode: Any) -> Any:
+    def _open(self, mode: Any, threads: int = 1) -> Any:
         if self.format.to == "wkw":
-            return wkw.open(self.path, mode=mode, shape=self.shape, threads=1)
-        return fastzarr.open_array(self.path, mode=mode, config={"threads": 1})
+            return wkw.open(self.path, mode=mode, shape=self.shape, threads=threads)
+        return fastzarr.open_array(self.path, mode=mode, config={"threads": threads})
 
     def _create_wkw(self) -> None:
         wkw.create(
@@ -107,7 +112,7 @@ class Target:
             dtype=self.dtype,
             channels=self.channels,
             block_len=self.format.chunk,
-            file_len=self.format.shard // self.format.chunk,
+            file_len=self._shard // self.format.chunk,
             block_type=self.format.name,  # type: ignore[arg-type]
         )
 
@@ -125,7 +130,7 @@ class Target:
                 self.path, zarr_format=2, order="F", chunk_key_encoding=("v2", "/"), **common
             )
             return
-        shard = self.format.shard
+        shard = self._shard
         fastzarr.create_array(
             self.path,
             shards=(self.channels, shard, shard, shard),

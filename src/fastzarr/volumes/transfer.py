@@ -6,6 +6,7 @@ that a file grows in its order while no more than `workers + 1` tiles are in mem
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -108,6 +109,9 @@ class Transfer:
     def __init__(self, source: Voxels, target: Target, work: Work, where: str) -> None:
         self._source, self._target, self._work, self._where = source, target, work, where
         self._tile_len = _tile_len(source, target, work, where)
+        tiles = math.prod(-(-size // self._tile_len) for size in target.box.size)
+        self._threads = max(1, work.workers // max(1, tiles))
+        """Of each call, where there are fewer tiles than workers."""
         self._moved = Moved()
         self._pending: deque[tuple[Future[Any], Callable[[Any], None]]] = deque()
         self._streams: list[Stream] = []
@@ -115,7 +119,7 @@ class Transfer:
     def run(self) -> Moved:
         """Move all pieces; raises `CastError`, `VerifyError`, and what reading and writing raise."""
         self._target.create()
-        self._writer = self._target.writer()
+        self._writer = self._target.writer(self._threads)
         with ThreadPoolExecutor(self._work.workers, "convert") as pool:
             self._pool = pool
             try:
@@ -229,7 +233,7 @@ class Transfer:
             self._submit(partial(self._read_back, inside), partial(self._verified, inside, expected))
 
     def _read_back(self, inside: BoundingBox) -> int:
-        return _checksum(self._target.reader().read(inside))
+        return _checksum(self._target.reader(self._threads).read(inside))
 
     def _verified(self, inside: BoundingBox, expected: int, found: int) -> None:
         if found != expected:
