@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from collections.abc import Callable
 from email.utils import formatdate
 from pathlib import Path
@@ -314,3 +315,30 @@ def test_answers_to_one_who_showed_a_token_are_private(
     assert (
         private.get("/zarr/image?token=secret%20token").headers["location"] == "image/?token=secret%20token"
     )
+
+
+def test_what_is_not_in_memory_is_read_by_a_thread(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = []
+    read = os.preadv
+
+    def preadv(file: int, into: list[bytearray], offset: int, flags: int) -> int:
+        readers.append(threading.current_thread().name)
+        if flags:
+            raise BlockingIOError(11, "Resource temporarily unavailable")
+        return read(file, into, offset)
+
+    monkeypatch.setattr(stored_keys, "_WITHOUT_WAITING", 8)
+    monkeypatch.setattr(os, "preadv", preadv)
+    stored = (root_of(client) / "v3/c/0/0/0").read_bytes()
+    assert client.get("/zarr/v3/c/0/0/0").body == stored
+    first, second = readers
+    assert first == "MainThread"
+    assert second.startswith("fastzarr-serve")
+
+
+def test_a_file_that_is_cut_off_while_it_is_read_is_an_error(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "preadv", lambda *_: 3)
+    answer = client.get("/zarr/v3/c/0/0/0")
+    assert (answer.status, "has changed" in answer.body.decode()) == (503, True)

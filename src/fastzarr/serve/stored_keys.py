@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import html
 import io
 import os
@@ -14,7 +15,7 @@ from pathlib import Path
 from fastzarr import LocalStore
 from fastzarr.errors import KeyNameError
 from fastzarr.serve import conditional
-from fastzarr.serve.http import BINARY, HTML, JSON, Body, FileRange, HttpError, Request, Response
+from fastzarr.serve.http import BINARY, HTML, JSON, Answer, Body, FileRange, HttpError, Request, Response
 from fastzarr.serve.node_keys import DOCUMENTS, NodeKeys
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
@@ -25,6 +26,9 @@ MOST_LISTED = 100_000
 """Names in a directory up to which it is listed."""
 CHUNKS_KEPT = 60
 """Seconds for which a chunk may be used without asking again; a document is asked for each time."""
+
+_WITHOUT_WAITING: int = getattr(os, "RWF_NOWAIT", 0)
+"""Read what is in memory only, on Linux."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -39,8 +43,16 @@ li {{ list-style: none }} ul {{ padding: 0 }}</style></head>
 """
 
 
-def stored_key(site: Site, request: Request) -> Response:
-    """A document, a chunk or a part of it, or the list of a directory."""
+def stored_key(site: Site, request: Request) -> Answer:
+    """A document, a chunk or a part of it, or the list of a directory; by a thread if it waits for a disk."""
+    try:
+        return _stored_key(site, request, _WITHOUT_WAITING)
+    except BlockingIOError:
+        return lambda: _stored_key(site, request, 0)
+
+
+def _stored_key(site: Site, request: Request, flags: int) -> Response:
+    """`flags`: of `preadv`; raises `BlockingIOError` where they don't let it read all."""
     name, key = request.params["dataset"], request.params["key"]
     dataset = site.catalogue.datasets.get(name)
     if dataset is None:
@@ -51,7 +63,7 @@ def stored_key(site: Site, request: Request) -> Response:
         if key == path and key and keys.owns(key):
             with store.snapshot(prefix + key) as file:
                 if isinstance(file, io.FileIO):
-                    return _file(request, file, str(getattr(file, "path", "")))
+                    return _file(request, file, str(getattr(file, "path", "")), flags)
     except KeyNameError:
         pass  # a link that leads out of what is served is nothing to its clients
     if keys.is_directory(path):
@@ -94,7 +106,7 @@ def _opened(path: str, source: str) -> tuple[NodeKeys, LocalStore, str]:
     return NodeKeys(path, path), LocalStore(path, read_only=True), ""
 
 
-def _file(request: Request, file: io.FileIO, path: str) -> Response:
+def _file(request: Request, file: io.FileIO, path: str, flags: int) -> Response:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         raise HttpError(500, "the stored data can't be read: it is no regular file")
@@ -103,10 +115,7 @@ def _file(request: Request, file: io.FileIO, path: str) -> Response:
     def body(start: int, length: int) -> Body:
         if length > IN_MEMORY or request.method == "HEAD":
             return FileRange(path=Path(path), offset=start, length=length)
-        data = os.pread(file.fileno(), length, start)
-        if len(data) < length:
-            raise HttpError(503, "the file has changed; try again", (("Retry-After", "1"),))
-        return data
+        return _read(file.fileno(), start, length, flags)
 
     return conditional.answer(
         request,
@@ -116,6 +125,21 @@ def _file(request: Request, file: io.FileIO, path: str) -> Response:
         media_type=_media_type(path),
         headers=conditional.cache_control(request, 0 if is_document else CHUNKS_KEPT),
     )
+
+
+def _read(file: int, start: int, length: int, flags: int) -> Body:
+    data = bytearray(length)
+    try:
+        found = os.preadv(file, [data], start, flags)
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:  # of file systems that can't tell whether they would wait
+            raise BlockingIOError from error
+        raise
+    if found < length:
+        if flags:
+            raise BlockingIOError
+        raise HttpError(503, "the file has changed; try again", (("Retry-After", "1"),))
+    return data
 
 
 def _media_type(path: str) -> str:
