@@ -1,8 +1,8 @@
 """The application: a bare ASGI callable between a server and the handlers.
 
 A request is checked from cheap to dear (number under way, host name, path, token, size of the body), its
-route's handler is called on the event loop or in a thread, and the answer is sent with the memory it takes
-counted until it has left.
+route's handler is called on the event loop or in a thread (see `pace`), and the answer is sent with the
+memory it takes counted until it has left.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from fastzarr.serve.budget import Budget, Reservation
 from fastzarr.serve.errors import answer_to
 from fastzarr.serve.guard import Guard
 from fastzarr.serve.http import FileRange, Headers, HttpError, Request, Response
+from fastzarr.serve.pace import Pace
 from fastzarr.serve.paths import query_of, segments_of, without_version
 from fastzarr.serve.routes import Route, Router
 from fastzarr.serve.sending import OpenFile, Receive, Send, encoded, head, send_bytes, send_file
@@ -58,6 +59,7 @@ class Application:
         self.budget = Budget(
             most_in_one=settings.max_response_bytes, most_in_all=settings.max_bytes_in_flight
         )
+        self.pace = Pace()
         self.under_way = 0
         self._find = lru_cache(4096)(self._found)
         self._router = Router(routes)
@@ -133,7 +135,11 @@ class Application:
         if route.heavy:
             return await self._in_thread(route.handler, self.site, request)
         answer = route.handler(self.site, request)
-        return answer if isinstance(answer, Response) else await self._in_thread(answer)
+        if isinstance(answer, Response):
+            return answer
+        if self.pace.is_quick(call.reservation.nbytes):
+            return self.pace.at_once(answer)
+        return await self._in_thread(answer)
 
     def _found(self, method: str, raw_path: bytes) -> tuple[Route, tuple[str, ...], dict[str, str]]:
         segments, version = without_version(segments_of(raw_path))

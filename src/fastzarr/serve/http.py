@@ -83,7 +83,7 @@ class Request:
 
 
 Answer = Response | Callable[[], Response]
-"""A handler's answer, or what gives it; the latter is called in a thread, not on the event loop."""
+"""A handler's answer, or what gives it by reading: in a thread, or at once where that is quick."""
 
 Handler = Callable[[Any, Request], Answer]
 """A plain function of the `Site` and the `Request`."""
