@@ -239,3 +239,31 @@ def test_answers_larger_than_allowed_are_refused_before_they_are_made(in_process
     assert (busy.status, busy.headers["retry-after"]) == (503, "1")
     assert client.app.budget.taken == 0
     assert client.get("/made?n=1000000").status == 200
+
+
+def test_the_access_log_has_no_token_and_one_line_per_request(
+    in_process, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    client = in_process(tmp_path, extra=EXTRA, token="s3cret", access_log=True)
+    client.get("/t/x/end?a=1&token=s3cret&b=2")
+    client.get("/t/x/end?t%6Fken=s3cret")
+    client.get("/t/x/end?a\n%0aGET=1", x_auth_token="s3cret")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert "s3cret" not in "".join(lines)
+    assert "127.0.0.1 GET /t/x/end?a=1&token=***&b=2 200 " in lines[0]
+
+
+def test_metrics(in_process, tmp_path: Path) -> None:
+    client = in_process(tmp_path, extra=EXTRA, token="s")
+    assert client.get("/metrics").status == 401
+    client.get("/t/x/end?token=s")
+    client.get("/t/y/end?token=s")
+    client.get("/nowhere?token=s")
+    client.request("BREW", "/nowhere?token=s")
+    text = client.get("/metrics?token=s").body.decode()
+    assert 'fastzarr_requests_total{method="GET",route="/t/{name}/end",status="200"} 2.0' in text
+    assert 'fastzarr_requests_total{method="GET",route="",status="404"} 1.0' in text
+    assert 'fastzarr_requests_total{method="other",route="",status="404"} 1.0' in text
+    assert 'fastzarr_request_seconds_count{route="/t/{name}/end"} 2.0' in text
+    assert "fastzarr_cache_bytes 0.0" in text

@@ -17,10 +17,11 @@ from time import perf_counter
 from typing import Any
 
 from fastzarr.serve import api, health, pages, stored_keys, virtual_zarr, webknossos
+from fastzarr.serve.access_log import AccessLog
 from fastzarr.serve.budget import Budget, Reservation
 from fastzarr.serve.errors import answer_to
 from fastzarr.serve.guard import Guard
-from fastzarr.serve.http import FileRange, Headers, HttpError, Request, Response
+from fastzarr.serve.http import Body, FileRange, Headers, HttpError, Request, Response
 from fastzarr.serve.pace import Pace
 from fastzarr.serve.paths import query_of, segments_of, without_version
 from fastzarr.serve.routes import Route, Router
@@ -31,12 +32,13 @@ from fastzarr.serve.site import Site
 Scope = MutableMapping[str, Any]
 
 LONGEST_REMEMBERED_PATH = 512
+METHODS = ("GET", "HEAD", "POST", "OPTIONS")
 
 
 class Call:
     """One request on its way through the application."""
 
-    __slots__ = ("cors", "id", "method", "reservation", "route", "started", "status")
+    __slots__ = ("cors", "id", "method", "nbytes", "reservation", "route", "started", "status")
 
     def __init__(self, method: str, identifier: str, budget: Budget) -> None:
         self.method = method
@@ -45,6 +47,7 @@ class Call:
         self.cors: Headers = ()
         self.route = ""
         self.status = 0
+        self.nbytes = 0
         self.reservation = Reservation(budget)
 
 
@@ -68,6 +71,7 @@ class Application:
         self._prefix = f"{os.getpid():x}-"
         self._numbers = count(1)
         self._bytes_only = settings.server == "granian"
+        self._access_log = AccessLog() if settings.access_log else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
@@ -85,19 +89,48 @@ class Application:
                     file = OpenFile(response.body)
             except Exception as failure:
                 response = self._failed(failure, call, scope)
+            call.status = response.status
             extra = (*encoded(call.cors), (b"x-request-id", call.id.encode()))
             await send(head(response, extra))
-            if file is not None:
-                await send_file(file, receive, send)
-            elif call.method == "HEAD" or isinstance(response.body, FileRange):
+            if call.method == "HEAD":
                 await send({"type": "http.response.body", "body": b""})
+            elif file is not None:
+                call.nbytes = file.end - file.offset
+                await send_file(file, receive, send)
             else:
-                await send_bytes(self._plain(response.body), send)
+                body = self._plain(response.body)
+                call.nbytes = len(body)
+                await send_bytes(body, send)
         finally:
             self.under_way -= 1
+            self._count(call, scope)
             call.reservation.release()
             if file is not None:
                 file.close()
+
+    def _count(self, call: Call, scope: Scope) -> None:
+        now = perf_counter()
+        seconds = now - call.started
+        self.site.metrics.observe(
+            route=call.route,
+            method=call.method if call.method in METHODS else "other",
+            status=call.status,
+            nbytes=call.nbytes,
+            seconds=seconds,
+            now=now,
+            in_flight=self.budget.taken,
+        )
+        if self._access_log is not None:
+            self._access_log.write(
+                client=(scope.get("client") or ("-",))[0],
+                method=call.method,
+                path=scope["raw_path"],
+                query=scope["query_string"],
+                status=call.status,
+                nbytes=call.nbytes,
+                seconds=seconds,
+                identifier=call.id,
+            )
 
     async def _respond(self, call: Call, scope: Scope, receive: Receive) -> Response:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
@@ -177,8 +210,9 @@ class Application:
         """End its threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _plain(self, body: bytes | bytearray | memoryview) -> bytes | bytearray | memoryview:
+    def _plain(self, body: Body) -> bytes | bytearray | memoryview:
         """The body as the server takes it fast; granian looks at each element of a memoryview."""
+        assert not isinstance(body, FileRange)
         if not isinstance(body, memoryview):
             return body
         return bytes(body) if self._bytes_only else body.cast("B")

@@ -1,4 +1,4 @@
-"""Whether the server answers."""
+"""What the server says of itself."""
 
 from fastzarr.serve.http import JSON, Request, Response
 from fastzarr.serve.routes import Route
@@ -10,4 +10,13 @@ def health(site: Site, request: Request) -> Response:
     return Response(body=b'{"status":"ok"}', media_type=JSON, headers=(("Cache-Control", "no-store"),))
 
 
-ROUTES = (Route(method="GET", pattern="/data/health", handler=health, public=True),)
+def metrics(site: Site, request: Request) -> Response:
+    """For Prometheus."""
+    text, media_type = site.metrics.text()
+    return Response(body=text, media_type=media_type, headers=(("Cache-Control", "no-store"),))
+
+
+ROUTES = (
+    Route(method="GET", pattern="/data/health", handler=health, public=True),
+    Route(method="GET", pattern="/metrics", handler=metrics, heavy=True),
+)

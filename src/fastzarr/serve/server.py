@@ -11,9 +11,10 @@ import socket
 import sys
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
+from tempfile import TemporaryDirectory
 from time import monotonic
 
-from fastzarr.serve import granian_worker, uvicorn_worker
+from fastzarr.serve import granian_worker, metrics, uvicorn_worker
 from fastzarr.serve.app import make_application
 from fastzarr.serve.errors import ServerError
 from fastzarr.serve.lifeline import hold
@@ -64,13 +65,17 @@ def _why_not(failure: Exception, settings: Settings) -> str:
 
 def run(settings: Settings, listener: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; `ServerError` where workers fail again and again."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if settings.server == "granian":
-        granian_worker.run(settings, listener, os.getpid())
-    elif settings.workers == 1:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
+    if settings.server == "uvicorn" and settings.workers == 1:
         uvicorn_worker.run(make_application(settings), listener)
-    else:
-        _supervise(settings, listener)
+        return
+    with TemporaryDirectory(prefix="fastzarr-serve-") as shared:
+        os.environ[metrics.DIRECTORY] = shared
+        if settings.server == "granian":
+            granian_worker.run(settings, listener, os.getpid())
+        else:
+            _supervise(settings, listener)
 
 
 def _work(settings: Settings, listener: socket.socket, parent: int) -> None:

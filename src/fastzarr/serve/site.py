@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from fastzarr.serve.cache import BucketCache
 from fastzarr.serve.catalogue import Catalogue
+from fastzarr.serve.metrics import Metrics
 from fastzarr.serve.settings import Settings
 
 
@@ -19,16 +19,17 @@ class Site:
     catalogue: Catalogue
     cache: BucketCache
     """Of decoded buckets, within `settings.cache_bytes`."""
-    metrics: Any
+    metrics: Metrics
 
     @classmethod
     def of(cls, settings: Settings, catalogue: Catalogue | None = None) -> Site:
         """With the datasets given, else those in the settings' directory, or listed in their TOML file."""
+        cache = BucketCache(settings.cache_bytes)
         return cls(
             settings=settings,
             catalogue=_catalogue(settings.source) if catalogue is None else catalogue,
-            cache=BucketCache(settings.cache_bytes),
-            metrics=None,
+            cache=cache,
+            metrics=Metrics(cache),
         )
 
 
