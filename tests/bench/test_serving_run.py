@@ -14,7 +14,8 @@ from serving import BucketPeer
 
 from fastzarr import cli
 from fastzarr.bench.serving import checking, data, results, runner, sources
-from fastzarr.bench.serving.peers.base import ServerOptions, StoredLayer
+from fastzarr.bench.serving.peers.base import Peer, ServerOptions, StoredLayer
+from fastzarr.bench.serving.peers.registry import PEERS
 from fastzarr.bench.serving.results import Bundle, Load
 from fastzarr.bench.serving.wrk import Measured
 from fastzarr.cli import serve_bench
@@ -22,6 +23,14 @@ from fastzarr.cli import serve_bench
 needs_wrk = pytest.mark.skipif(shutil.which("wrk") is None, reason="wrk is not installed")
 WARM = Load(name="warm", threads=2, connections=4, seconds=1, temperature="warm")
 COLD = Load(name="cold", threads=1, connections=2, seconds=1, temperature="cold")
+
+
+POOL = 50
+
+
+@pytest.fixture(autouse=True)
+def few_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fastzarr.bench.serving.batches.POOL", POOL)
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +41,7 @@ def made_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Pat
     return directory / "data", image, labels
 
 
-def plan(made_once: tuple[Path, Path, Path], *peers: BucketPeer, **changes: Any) -> runner.Plan:
+def plan(made_once: tuple[Path, Path, Path], *peers: Peer, **changes: Any) -> runner.Plan:
     directory, image, labels = made_once
     fields: dict[str, Any] = {
         "directory": directory,
@@ -94,6 +103,20 @@ def test_wrk_drives_a_server(made_once: tuple[Path, Path, Path], tmp_path: Path)
 
 
 @needs_wrk
+def test_the_server_of_fastzarr(made_once: tuple[Path, Path, Path]) -> None:
+    pytest.importorskip("uvicorn")
+    storages = ("wkw", "zarr3", "zarr3-raw")
+    both = plan(made_once, PEERS["fastzarr"], storages=storages, layers=("color", "segmentation"), repeats=1)
+    bundle = runner.run(both, lambda _: None)
+    assert len(bundle.rows) == 6
+    for row in bundle.rows:
+        assert (row.status, row.reason, row.checked) == ("ok", None, 5)
+        (sample,) = row.samples
+        size = 6 * bundle.layer(row.layer).bucket_bytes
+        assert size < sample.received_bytes / sample.answers < size + 1500, "all six buckets, and a head"
+
+
+@needs_wrk
 def test_bad_answers_make_a_row_void(made_once: tuple[Path, Path, Path]) -> None:
     bundle = runner.run(plan(made_once, BucketPeer(habit="falters"), repeats=1), lambda _: None)
     (row,) = bundle.rows
@@ -132,7 +155,7 @@ def test_servers_are_new_for_each_turn_and_warmed(
 
     def drive(requests: Path, url: str, load: Load) -> Measured:
         driven.append((url, load.seconds))
-        assert len(requests.read_text().splitlines()) == (16384 if load is not COLD else 1)
+        assert len(requests.read_text().splitlines()) == (POOL if load is not COLD else 1)
         return canned()
 
     peer = BucketPeer()

@@ -28,6 +28,7 @@ function init(args)
     end
     line_number = line_number + 1
   end
+  if #prepared == 0 then error(file .. " has fewer requests than there are threads") end
 end
 
 function request()

@@ -8,7 +8,7 @@ server started anew: what is compared ran within minutes, and no cache is of an 
 import random
 import socket
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,8 +21,6 @@ from fastzarr.bench.serving import batches as drawing
 from fastzarr.bench.serving import checking, codec_cost, data, page_cache, soaking, sources, wrk
 from fastzarr.bench.serving.peers.base import (
     BUCKET,
-    Batch,
-    HttpRequest,
     LayerName,
     Peer,
     Server,
@@ -123,6 +121,7 @@ class _Run:
         self._bundle = _blank(plan)
         self._rows: dict[Key, Row] = {}
         self._stored: dict[str, StoredLayer] = {}
+        self._requests: dict[tuple[str, str, bool], Path] = {}
 
     def run(self) -> Bundle:
         plan = self._plan
@@ -204,7 +203,7 @@ class _Run:
     def _turn(self, peer: Peer, stored: StoredLayer, load: Load, repeat: int, position: int) -> Sample:
         """Start the server, warm it or cool its files, and drive it once."""
         cold = load.temperature == "cold"
-        prepared = self._prepared(peer, stored, self._each_once if cold else self._drawn)
+        prepared = self._prepared(peer, stored, cold=cold)
         files = data.files(stored)
         if cold:
             page_cache.drop(files)
@@ -228,7 +227,7 @@ class _Run:
     def _soak(self, seconds: float) -> None:
         peer, (name, stored) = self._plan.peers[0], next(iter(self._stored.items()))
         load = replace(self._plan.loads[0], seconds=seconds)
-        prepared = self._prepared(peer, stored, self._drawn)
+        prepared = self._prepared(peer, stored, cold=False)
         with self._start(peer, stored) as server:
             soaked = soaking.soak(
                 server,
@@ -245,12 +244,15 @@ class _Run:
         log = self._scratch / f"{peer.name.replace('/', '-')}.log"
         return peer.start(stored, self._plan.options, free_port(), log)
 
-    def _prepared(self, peer: Peer, stored: StoredLayer, batches: Sequence[Batch]) -> Path:
-        """The file of requests for wrk."""
-        path = self._scratch / "requests"
-        found: Sequence[HttpRequest] = list(drawing.requests(peer, stored, batches))
-        wrk.write_requests(path, found)
-        return path
+    def _prepared(self, peer: Peer, stored: StoredLayer, *, cold: bool) -> Path:
+        """The file of requests for wrk; made once."""
+        batches = self._each_once if cold else self._drawn
+        key = peer.name, stored.name, cold
+        if key not in self._requests:
+            path = self._scratch / f"requests-{len(self._requests)}"
+            wrk.write_requests(path, drawing.requests(peer, stored, batches))
+            self._requests[key] = path
+        return self._requests[key]
 
     def _keep(self) -> None:
         """Save the rows that have something to say."""
