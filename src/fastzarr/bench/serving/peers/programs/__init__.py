@@ -1,0 +1,1 @@
+"""Applications that run in the environment of other servers, without fastzarr."""
