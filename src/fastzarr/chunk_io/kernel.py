@@ -228,7 +228,7 @@ class Kernel:
 
     def batches(self, count: int, threads: int) -> Iterator[tuple[int, int]]:
         """The numbers of `count` chunks, first and last + 1 of each batch."""
-        least = -(-count // (_SHARES * threads))
+        least = count if threads == 1 else -(-count // (_SHARES * threads))
         size = max(1, min(_BATCH_CHUNKS, _BATCH_BYTES // self.nbytes, least))
         return ((begin, min(begin + size, count)) for begin in range(0, count, size))
 
