@@ -14,9 +14,10 @@ export function rememberToken(value) {
   sessionStorage.setItem(entered, value);
 }
 
-// An address of the server, with the token of this page where a program or another page is to use it.
+// An address of the server: of a path below its root, or a whole one that it told. It has the token of this page where
+// a program or another page is to use it.
 export function address(path, { withToken = true } = {}) {
-  const url = new URL(path.replace(/^\//, ""), root);
+  const url = new URL(path, root);
   if (withToken && token() !== null) url.searchParams.set("token", token());
   return url.href;
 }
@@ -29,6 +30,8 @@ export class ServerError extends Error {
     this.status = status;
   }
 }
+
+export const wantsToken = (error) => error?.status === 401 || error?.status === 403;
 
 async function ask(path, options = {}) {
   const headers = { ...options.headers };
@@ -47,16 +50,14 @@ async function ask(path, options = {}) {
 async function message(response) {
   const text = await response.text().catch(() => "");
   try {
-    const { error, message } = JSON.parse(text);
-    return error?.message ?? error ?? message ?? text;
+    return JSON.parse(text).messages.map(({ error }) => error).join("; ");
   } catch {
     return text.slice(0, 300) || `The server answers ${response.status}.`;
   }
 }
 
 export async function datasets() {
-  const answer = await (await ask("api/datasets")).json();
-  return answer.datasets ?? answer;
+  return (await ask("api/datasets")).json();
 }
 
 export async function dataset(name) {

@@ -3,22 +3,19 @@
 import * as api from "./api.js";
 import { $, askForToken, copyable, make, times } from "./elements.js";
 import { lengthText } from "./overlay.js";
-import { neuroglancerAddress, neuroglancerSource, neuroglancerState } from "./share.js";
+import { layerAddress, neuroglancerAddress, neuroglancerState } from "./share.js";
 import { drawPreview } from "./preview.js";
+import { magName } from "./layers.js";
 import { defaultState } from "./state.js";
 
 const FILTER_FROM = 8; // datasets that are seen without a filter
 
 const KINDS = { wkw: "WKW", zarr: "Zarr", "ome-zarr": "OME-Zarr" };
 
-const magName = (mag) => (mag.every((m) => m === mag[0]) ? String(mag[0]) : mag.join("-"));
-const isShown = (dataset) => (dataset.layers ?? []).length > 0;
-const problemsOf = (dataset) => [dataset.error, ...(dataset.problems ?? [])].filter(Boolean);
+const isShown = (dataset) => dataset.layers.length > 0;
 
-function size(dataset) {
-  const known = dataset.voxel_size_known ?? true;
-  return known ? `${dataset.voxel_size.map((nm) => lengthText(nm)).join(" × ")}` : "not known";
-}
+const voxelSize = (dataset) =>
+  dataset.voxel_size_known ? dataset.voxel_size.map((nm) => lengthText(nm)).join(" × ") : "size not known";
 
 function layerRow(layer) {
   const { offset, size: extent } = layer.bounding_box;
@@ -31,30 +28,29 @@ function layerRow(layer) {
 }
 
 function card(dataset) {
-  const problems = problemsOf(dataset);
+  const { problems } = dataset;
   const shown = isShown(dataset);
   const view = api.address(`view/${api.segments(dataset.name)}`);
   const picture = shown ? make("a.picture", { href: view, tabindex: "-1", "aria-hidden": "true" }, make("canvas", { width: 160, height: 160 })) : null;
   const element = make("article", { "data-dataset": dataset.name },
     picture,
     make("div.about", {},
-      make("h2", {}, shown ? make("a", { href: view }, dataset.name) : dataset.name, make("span.badge", {}, KINDS[dataset.kind] ?? dataset.kind)),
+      make("h2", {}, shown ? make("a", { href: view }, dataset.name) : dataset.name, make("span.badge", {}, KINDS[dataset.kind] ?? dataset.kind), shown ? make("a.button", { href: view, "aria-label": `View ${dataset.name}` }, "View") : null),
       problems.length > 0
         ? make("div.problem", {}, make("b", {}, shown ? "A part of it can't be read" : "Can't be read"), problems.map((text) => make("p", {}, text))) : null,
-      (dataset.remarks ?? []).map((text) => make("p.remark", {}, text)),
+      dataset.remarks.map((text) => make("p.remark", {}, text)),
       shown ? make("table", {},
         make("thead", {}, make("tr", {}, ["Layer", "Data type", "Shape x × y × z", "Magnifications"].map((name) => make("th", { scope: "col" }, name)))),
         make("tbody", {}, dataset.layers.map(layerRow))) : null,
-      make("footer", {}, shown ? make("span.size", {}, `Voxel ${size(dataset)}`) : null, links(dataset, view, shown))));
+      make("footer", {}, shown ? make("span.size", {}, `Voxel ${voxelSize(dataset)}`) : null, links(dataset, shown))));
   if (shown) drawWhenSeen(picture.firstChild, dataset);
   return element;
 }
 
-function links(dataset, view, shown) {
-  const { urls = {}, name } = dataset;
+function links(dataset, shown) {
+  const { urls, name } = dataset;
   const found = [];
   if (shown) {
-    found.push(make("a.button", { href: view }, "View"));
     const state = defaultState(dataset);
     if (state) {
       const target = neuroglancerAddress(neuroglancerState(dataset, state.shown, state));
@@ -79,8 +75,10 @@ function toggleAddresses(button, dataset) {
   button.setAttribute("aria-expanded", String(!open));
   if (open) return open.remove();
   return about.append(make("div.addresses", {},
-    make("p", {}, "In webknossos: Add Dataset → Add Remote Dataset, one layer after the other."),
-    dataset.layers.map((layer) => copyable(neuroglancerSource(dataset, layer).replace(/^zarr\d:\/\//, ""), `the address of ${layer.name}`))));
+    make("p", {}, "In webknossos: Add Dataset → Add Remote Dataset."),
+    copyable(dataset.urls.zarr3, `the address of ${dataset.name}`),
+    make("p", {}, "Or one layer alone:"),
+    dataset.layers.map((layer) => copyable(layerAddress(dataset, layer), `the address of ${layer.name}`))));
 }
 
 function drawWhenSeen(canvas, dataset) {
@@ -95,14 +93,15 @@ function drawWhenSeen(canvas, dataset) {
   }).observe(canvas);
 }
 
-function show(datasets) {
+function show({ datasets, problems }) {
   const main = $("main");
   const cards = datasets.map((dataset) => {
-    const words = [dataset.name, dataset.kind, ...(dataset.layers ?? []).flatMap((layer) => [layer.name, layer.dtype, layer.category])];
+    const words = [dataset.name, dataset.kind, ...dataset.layers.flatMap((layer) => [layer.name, layer.dtype, layer.category])];
     return { element: card(dataset), words: words.join(" ").toLowerCase() };
   });
-  main.replaceChildren(...cards.map(({ element }) => element));
-  const unreadable = datasets.filter((dataset) => !isShown(dataset) && problemsOf(dataset).length > 0).length;
+  const notes = problems.length > 0 ? [make("div.problem", {}, make("b", {}, "Not looked at"), problems.map((text) => make("p", {}, text)))] : [];
+  main.replaceChildren(...cards.map(({ element }) => element), ...notes);
+  const unreadable = datasets.filter((dataset) => !isShown(dataset) && dataset.problems.length > 0).length;
   const all = `${datasets.length} ${datasets.length === 1 ? "dataset" : "datasets"}`;
   $(".count").textContent = unreadable > 0 ? `${all}, ${unreadable} of them unreadable` : all;
   const filter = $(".filter");
@@ -119,7 +118,7 @@ async function open() {
     document.body.dataset.state = "idle";
   } catch (error) {
     document.body.dataset.state = "failed";
-    if (error.status === 401 || error.status === 403) askForToken($("dialog.token"), api.rememberToken);
+    if (api.wantsToken(error)) askForToken($("dialog.token"), api.rememberToken);
     else $("main").replaceChildren(make("p.fatal", {}, "The list of datasets can't be read. ", make("span", {}, error.message)));
   }
 }

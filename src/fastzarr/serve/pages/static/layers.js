@@ -5,6 +5,8 @@ import * as voxels from "./voxels.js";
 
 const volume = (mag) => mag[0] * mag[1] * mag[2];
 
+export const magName = (mag) => (mag.every((m) => m === mag[0]) ? String(mag[0]) : mag.join("-"));
+
 export function prepared(layer) {
   const narrow = voxels.bytesOf(layer.dtype) <= 2 && !voxels.isFloat(layer.dtype);
   const mags = [...layer.mags].sort((a, b) => volume(a) - volume(b));

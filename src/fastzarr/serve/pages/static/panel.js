@@ -21,7 +21,7 @@ export class Panel {
     const settings = () => this.viewer.state.layers[index];
     const eye = make("input", { type: "checkbox", role: "switch", "aria-label": `Show ${layer.name}`, title: `Show or hide (${index + 1})` });
     eye.addEventListener("change", () => this.change(() => (settings().visible = eye.checked)));
-    const facts = [layer.channels > 1 ? `${layer.channels} × ${layer.dtype}` : layer.dtype, layer.category];
+    const voxel = layer.channels > 1 ? `${layer.channels} × ${layer.dtype}` : layer.dtype;
     const opacity = make("input", { type: "range", min: 0, max: 1, step: 0.01, "aria-label": `Opacity of ${layer.name}` });
     const percent = make("output");
     opacity.addEventListener("input", () => this.change(() => (settings().opacity = Number(opacity.value))));
@@ -40,7 +40,7 @@ export class Panel {
       }
     }
     const card = make("div.layer", { "data-layer": layer.name },
-      make("label.title", {}, eye, make("b", {}, layer.name), make("small", {}, facts.join(" · "))), ...parts);
+      make("label.title", {}, eye, make("b", { title: `${layer.name}, ${layer.category}` }, layer.name), make("small", {}, voxel)), ...parts);
     element.append(card);
     return () => updates.forEach((update) => update());
   }

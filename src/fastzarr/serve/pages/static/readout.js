@@ -1,6 +1,6 @@
 // Position and values below the pointer, or at the cross-hair where there is no pointer.
 
-import { EDGE } from "./geometry.js";
+import { AXES, EDGE } from "./geometry.js";
 import { bucketKey } from "./buckets.js";
 import { css, segmentColour } from "./colours.js";
 import { $, grouped, make } from "./elements.js";
@@ -23,7 +23,13 @@ export function valueAt(store, index, layer, mag, box, position) {
 export class Readout {
   constructor(element, viewer) {
     this.viewer = viewer;
-    this.where = $(".where", element);
+    this.element = element;
+    this.source = $("h3", element);
+    this.axes = AXES.map((name) => {
+      const [voxel, nanometres] = [make("output.voxel"), make("output.nanometres")];
+      $(".where", element).append(make(`b.${name}`, {}, name), voxel, nanometres, make("small", {}, "nm"));
+      return { voxel, nanometres };
+    });
     this.rows = viewer.layers.map((layer) => {
       const swatch = layer.category === "segmentation" ? make("i.swatch") : null;
       const value = make("output", { "data-layer": layer.name });
@@ -37,10 +43,12 @@ export class Readout {
   show(place, mags, source) {
     const { state, layers, store, boxes } = this.viewer;
     const position = place.map(Math.floor);
-    const at = position.map((v, a) => v * state.voxelSize[a]);
-    $("h3", this.where).textContent = source;
-    $(".voxel", this.where).textContent = position.map((v) => String(v)).join(", ");
-    $(".nanometres", this.where).textContent = at.map((v) => grouped(Math.round(v))).join(", ");
+    this.source.textContent = source;
+    this.element.dataset.voxel = position.join(",");
+    this.axes.forEach(({ voxel, nanometres }, a) => {
+      voxel.textContent = position[a];
+      nanometres.textContent = grouped(Math.round(position[a] * state.voxelSize[a]));
+    });
     layers.forEach((layer, index) => {
       const row = this.rows[index];
       const mag = mags[index] ?? 0;

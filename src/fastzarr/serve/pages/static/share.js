@@ -1,20 +1,19 @@
 // Addresses by which other programs open the dataset.
 
-import { address, segments, token } from "./api.js";
+import { token } from "./api.js";
 import { copyable, make } from "./elements.js";
+import { magName } from "./layers.js";
 
 export const NEUROGLANCER = "https://neuroglancer-demo.appspot.com/";
 
-const slashed = (path) => path.replace(/\/?$/, "/");
-
-// The address of a layer as Zarr v3 where the server offers it, else v2, for neuroglancer's `layers[].source`.
-export function neuroglancerSource(dataset, layer) {
-  const own = layer.urls ?? {};
-  if (own.neuroglancer) return own.neuroglancer;
-  if (own.zarr3) return `zarr3://${address(slashed(own.zarr3))}`;
-  if (own.zarr2) return `zarr2://${address(slashed(own.zarr2))}`;
-  return `zarr3://${address(`data/zarr3_experimental/${segments(dataset.name, layer.name)}/`)}`;
+// The address of a layer as Zarr v3, as any client reads it.
+export function layerAddress(dataset, layer, below = "") {
+  const url = new URL(dataset.urls.zarr3);
+  url.pathname += `${encodeURIComponent(layer.name)}/${below}`;
+  return url.href;
 }
+
+export const neuroglancerSource = (dataset, layer) => `zarr3://${layerAddress(dataset, layer)}`;
 
 // What neuroglancer reads from the part of its address after `#!`.
 export function neuroglancerState(dataset, layers, state) {
@@ -44,36 +43,44 @@ function shading(layer, { window }) {
 export const neuroglancerAddress = (state) => `${NEUROGLANCER}#!${encodeURIComponent(JSON.stringify(state))}`;
 
 export function fillSharing(dialog, dataset, layers, state) {
-  const first = layers[0];
-  const zarr = (layer) => neuroglancerSource(dataset, layer).replace(/^zarr\d:\/\//, "");
-  const link = neuroglancerAddress(neuroglancerState(dataset, layers, state));
-  const stored = dataset.urls?.zarr ? address(slashed(dataset.urls.zarr)) : null;
-  const webknossos = address(slashed(dataset.urls?.webknossos ?? dataset.urls?.zarr3 ?? `data/zarr3_experimental/${segments(dataset.name)}`));
-  const local = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
-  dialog.querySelector(".body").replaceChildren(
+  const isLocal = ["localhost", "127.0.0.1", "[::1]"].includes(location.hostname);
+  const array = layerAddress(dataset, layers[0], magName(layers[0].mags[0]));
+  const sections = [
     section("This view", "Position, zoom and layers are part of the address.", copyable(location.href, "this address")),
     section(
       "neuroglancer",
-      make("p", {}, make("a.button", { href: link, target: "_blank", rel: "noopener noreferrer" }, "Open in neuroglancer"), " or paste a source into a viewer of yours:"),
+      make("p", {},
+        make("a.button", { href: neuroglancerAddress(neuroglancerState(dataset, layers, state)), target: "_blank", rel: "noopener noreferrer" }, "Open in neuroglancer"),
+        " or paste a source into a neuroglancer of yours:"),
       ...layers.map((layer) => copyable(neuroglancerSource(dataset, layer), `the source of ${layer.name}`)),
-      make("p.note", {}, "Its page reads from this server, so it has to be allowed: ", make("code", {}, `fastzarr serve … --cors ${new URL(NEUROGLANCER).origin}`),
-        local ? ". Only a browser on this computer reaches the address." : ". Browsers let its https page read from https only: put this server behind a proxy with a certificate, or run neuroglancer of your own."),
+      make("p.note", {},
+        "Its page reads from this server, so the server has to allow it: ",
+        make("code", {}, `fastzarr serve … --cors ${new URL(NEUROGLANCER).origin}`),
+        isLocal
+          ? ". This address works in a browser on this computer only."
+          : ". Its page is https, and browsers let it read from https only: put a proxy with a certificate before this server."),
     ),
-    section("webknossos", "Add Dataset → Add Remote Dataset; one layer after the other:", ...layers.map((layer) => copyable(zarr(layer), `the address of ${layer.name}`)),
-      make("p.note", {}, "Or the whole dataset, in Python: ", make("code", {}, `webknossos.Dataset.open(…)`), " with ", make("code", {}, webknossos), ".")),
-    section("Python", "Any Zarr library that reads from HTTP, such as:", copyable(`import zarr\nimage = zarr.open(${JSON.stringify(withMag(zarr(first), first))}, mode="r")`, "the lines of Python"),
-      stored ? make("p.note", {}, "As it is stored: ", make("code", {}, stored)) : null),
-    token() ? make("p.warning", {}, "All addresses here carry the token: whoever has one may read everything on this server.") : "",
-  );
+    section(
+      "webknossos",
+      "Add Dataset → Add Remote Dataset: the whole dataset, or one of its layers.",
+      copyable(dataset.urls.zarr3, `the address of ${dataset.name}`),
+      ...layers.map((layer) => copyable(layerAddress(dataset, layer), `the address of ${layer.name}`)),
+    ),
+    section(
+      "Python",
+      "With any Zarr library that reads from HTTP, such as zarr-python:",
+      copyable(`import zarr\nimage = zarr.open_array(${JSON.stringify(array)}, mode="r")`, "the lines of Python"),
+    ),
+  ];
+  if (dataset.urls.zarr) {
+    sections.push(section("As it is stored", "Its own keys, compressed as they are on disk.", copyable(dataset.urls.zarr, "the address of the stored keys")));
+  }
+  if (token() !== null) {
+    sections.unshift(make("p.warning", {}, "The addresses here carry the token: whoever has one can read everything on this server."));
+  }
+  dialog.querySelector(".body").replaceChildren(...sections);
 }
 
 function section(title, ...content) {
   return make("section", {}, make("h3", {}, title), ...content.map((part) => (typeof part === "string" ? make("p", {}, part) : part)));
-}
-
-function withMag(url, layer) {
-  const full = new URL(url);
-  const [x, y, z] = layer.mags[0];
-  full.pathname += x === y && y === z ? String(x) : `${x}-${y}-${z}`;
-  return full.href;
 }

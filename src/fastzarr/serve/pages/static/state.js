@@ -87,8 +87,7 @@ export function defaultState(dataset) {
   const layers = showable(dataset);
   if (layers.length === 0) return null;
   const box = around(layers.map((layer) => layer.bounding_box));
-  const middle = AXES.map((_, a) => Math.floor((box.low[a] + box.high[a]) / 2));
-  return new State(layers, box, dataset.voxel_size, dataset.position ?? middle);
+  return new State(layers, box, dataset.voxel_size, layers[0].default_position);
 }
 
 function difference(settings, usual) {
