@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,15 +12,17 @@ from fastzarr.bench.report import measured_summary, measured_words, summary
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_example_runs(
+def test_examples_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    examples = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    exec(compile(example, README.name, "exec"), names)
-    assert names["buffer"].min() == names["buffer"].max() == 7  # type: ignore[attr-defined]
-    assert names["column"].shape == (10, 32)  # type: ignore[attr-defined]
+    names: dict[str, Any] = {}
+    for example in examples:
+        exec(compile(example, README.name, "exec"), names)
+    assert names["buffer"].min() == names["buffer"].max() == 7
+    assert names["column"].shape == (10, 32)
+    assert names["labels"].read((150, 0, 0), (32, 32, 32)).sum() == 7 * 14 * 32 * 32
     assert "float32" in capsys.readouterr().out
 
 
