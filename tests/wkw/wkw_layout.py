@@ -178,7 +178,7 @@ def read(root: Path, shape: tuple[int, ...]) -> Volume:
 
 
 def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Volume:
-    """Elements of every bit pattern but signalling NaN, some of them zero, in runs that compress."""
+    """Elements of every bit pattern but signalling NaN, half of them zero; the first isn't."""
     generator = np.random.default_rng(seed)
     kind = np.dtype(dtype)
     size = int(np.prod(shape))
@@ -186,4 +186,5 @@ def noise(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Volume:
     if kind.kind == "f":
         flat = np.where(np.isfinite(flat), flat, np.arange(size).astype(kind)).astype(kind)
     flat[generator.random(size) < 0.5] = 0
+    flat[:1] = 1
     return flat.reshape(shape)
