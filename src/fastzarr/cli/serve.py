@@ -19,6 +19,7 @@ from fastzarr.cli.served import print_started
 from fastzarr.errors import ZarrError
 from fastzarr.serve import server
 from fastzarr.serve.catalogue import Catalogue
+from fastzarr.serve.errors import CatalogueError
 from fastzarr.serve.settings import Settings
 
 DEFAULTS = {field.name: field.default for field in fields(Settings)}
@@ -112,6 +113,8 @@ def serve(source: Path, token: str, token_file: Path | None, as_json: bool, **gi
     try:
         settings = Settings(source=source, token=_checked(token), **given)
         catalogue = Catalogue.of_toml(source) if source.is_file() else Catalogue.of_directory(source)
+        if not catalogue.datasets:
+            raise CatalogueError("; ".join(catalogue.problems) or f"{source}: no datasets found")
         with server.listen(settings) as listener:
             address, port = listener.getsockname()[:2]
             root = settings.public_url or f"http://{_host(address)}:{port}"

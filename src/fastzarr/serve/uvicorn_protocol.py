@@ -17,6 +17,10 @@ INTERVAL = 1.0
 SLOWEST = 1024
 """Bytes per second that a client must take of an answer, on average over the write timeout."""
 
+LONGEST_HEAD = 1 << 16
+"""Bytes of a request's line and headers, roughly: what came with its beginning counts."""
+TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+
 TCP_INFO_ACKNOWLEDGED = slice(120, 128)
 """Where `struct tcp_info` of Linux has `tcpi_bytes_acked`."""
 
@@ -26,6 +30,9 @@ class Protocol(HttpToolsProtocol):
 
     most_connections = 1 << 30
 
+    head_bytes = 0
+    """What has come of a request whose headers are not complete."""
+    in_body = False
     awaited: Any = None
     """What the client is sending: the exchange before it, or the one whose body is on its way."""
     awaited_since = 0.0
@@ -37,6 +44,25 @@ class Protocol(HttpToolsProtocol):
         super().connection_made(transport)
         if len(self.connections) > self.most_connections:
             transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self.in_body:
+            super().data_received(data)
+            return
+        self.head_bytes += len(data)
+        super().data_received(data)
+        if self.head_bytes > LONGEST_HEAD and not self.in_body and not self.transport.is_closing():
+            self.transport.write(TOO_LONG)
+            self.transport.close()
+
+    def on_headers_complete(self) -> None:
+        self.in_body = True
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self.in_body = False
+        self.head_bytes = 0
+        super().on_message_complete()
 
 
 class Sweeper:
