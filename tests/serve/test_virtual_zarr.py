@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -228,6 +229,7 @@ def test_parts_and_conditions(client: Client) -> None:
     assert client.get(url, if_none_match=tag).status == 304
     others = [client.get(f"{V3}/brain/labels/1/0.{x}.{y}.0").headers["etag"] for x in (0, 1) for y in (0, 1)]
     assert len({tag, *others}) == 4
+    assert re.fullmatch(r'"[0-9a-f]{16}"', tag)
     document = client.get(f"{V3}/brain/zarr.json")
     assert client.get(f"{V3}/brain/zarr.json", if_none_match=document.headers["etag"]).status == 304
     assert client.get(f"{V3}/brain/zarr.json", range="bytes=0-0").body == b"{"

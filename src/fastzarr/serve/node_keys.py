@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import json
 import os
 import re
@@ -20,6 +21,8 @@ BESIDE = frozenset({"datasource-properties.json", "METADATA.ome.xml"})
 """Documents of webknossos and of OME-Zarr that belong to a group."""
 DEPTH = 3
 """Directories without a document that may lie one in another, above a node."""
+FEW = 64
+"""Directories at each depth that are looked at for one."""
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
 _LARGEST_DOCUMENT = 64 << 20
 _INTEGER = r"(?:0|[1-9]\d{0,18})"
@@ -48,9 +51,12 @@ class NodeKeys:
     def owns(self, key: str) -> bool:
         """Whether a file of that key would belong to a node; raises `MetadataError` for an unreadable one.
 
-        Files whose name begins with a dot, as unfinished ones do, don't, the documents of v2 excepted.
+        What has a name that begins with a dot, as all that is unfinished has, doesn't, the documents of v2
+        excepted.
         """
         parts = key.split("/")
+        if any(part.startswith(".") for part in parts[:-1]):
+            return False
         is_document = parts[-1] in DOCUMENTS
         for depth in range(len(parts) - is_document):
             patterns = self._chunks_of("/".join(parts[:depth]))
@@ -67,7 +73,7 @@ class NodeKeys:
         for depth in range(len(parts)):
             if self._chunks_of("/".join(parts[:depth])):
                 return _BELOW_ARRAYS.fullmatch("/".join(parts[depth:])) is not None
-        return self._holds_node(path, DEPTH)
+        return self._holds_node(path)
 
     def list_directory(self, path: str, limit: int) -> Iterator[str]:
         """Names in a directory that have keys, sorted, those of directories with a slash at their end.
@@ -98,15 +104,14 @@ class NodeKeys:
     def _is_inside(self, place: str) -> bool:
         return f"{os.path.realpath(place)}/".startswith(self._inside)
 
-    def _holds_node(self, path: str, depth: int) -> bool:
-        place = self._place(path)
-        if any(_status(f"{place}/{name}") is not None for name in DOCUMENTS):
-            return True
-        if depth == 0:
-            return False
-        with os.scandir(place) as entries:
-            below = [entry.name for entry in entries if entry.is_dir() and not entry.name.startswith(".")]
-        return any(self._holds_node(f"{path}/{name}" if path else name, depth - 1) for name in below)
+    def _holds_node(self, path: str) -> bool:
+        """Whether a node is in a directory or not far below it, as far as a short look tells."""
+        nearest = [self._place(path)]
+        for _ in range(DEPTH + 1):
+            if any(_status(f"{place}/{name}") is not None for place in nearest for name in DOCUMENTS):
+                return True
+            nearest = [below for place in nearest for below in _directories(place)][:FEW]
+        return False
 
     def _chunks_of(self, path: str) -> list[re.Pattern[str]]:
         """Patterns of the keys of chunks of the array at `path`, of each format that it has a document of."""
@@ -138,6 +143,13 @@ def _status(place: str) -> os.stat_result | None:
         if error.errno in _ABSENT:
             return None
         raise
+
+
+def _directories(place: str) -> list[str]:
+    """Directories among the first names in one."""
+    with os.scandir(place) as entries:
+        found = [entry for entry in itertools.islice(entries, 16 * FEW) if not entry.name.startswith(".")]
+    return [entry.path for entry in found if entry.is_dir()]
 
 
 def _chunk_keys(place: str, key: str, size: int) -> re.Pattern[str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import html
 import io
 import os
@@ -24,11 +23,10 @@ IN_MEMORY = 1 << 16
 """Bytes up to which a part of a file is read by the handler, from the file whose version it told."""
 MOST_LISTED = 100_000
 """Names in a directory up to which it is listed."""
+NAME_BYTES = 64
+"""Of a name in a list, about; what a list may take makes it an answer for a thread."""
 CHUNKS_KEPT = 60
 """Seconds for which a chunk may be used without asking again; a document is asked for each time."""
-
-_WITHOUT_WAITING: int = getattr(os, "RWF_NOWAIT", 0)
-"""Read what is in memory only, on Linux."""
 
 _PAGE = """<!doctype html>
 <html lang="en">
@@ -44,15 +42,13 @@ li {{ list-style: none }} ul {{ padding: 0 }}</style></head>
 
 
 def stored_key(site: Site, request: Request) -> Answer:
-    """A document, a chunk or a part of it, or the list of a directory; by a thread if it waits for a disk."""
-    try:
-        return _stored_key(site, request, _WITHOUT_WAITING)
-    except BlockingIOError:
-        return lambda: _stored_key(site, request, 0)
+    """A document, a chunk or a part of it, or the list of a directory."""
+    if not request.segments[-1]:
+        request.reserve(MOST_LISTED * NAME_BYTES)
+    return lambda: _stored_key(site, request)
 
 
-def _stored_key(site: Site, request: Request, flags: int) -> Response:
-    """`flags`: of `preadv`; raises `BlockingIOError` where they don't let it read all."""
+def _stored_key(site: Site, request: Request) -> Response:
     name, key = request.params["dataset"], request.params["key"]
     dataset = site.catalogue.datasets.get(name)
     if dataset is None:
@@ -60,10 +56,10 @@ def _stored_key(site: Site, request: Request, flags: int) -> Response:
     keys, store, prefix = _opened(str(dataset.path), str(site.settings.source))
     path = key.rstrip("/")
     try:
-        if key == path and key and keys.owns(key):
+        if keys.owns(key):
             with store.snapshot(prefix + key) as file:
                 if isinstance(file, io.FileIO):
-                    return _file(request, file, str(getattr(file, "path", "")), flags)
+                    return _file(request, file, str(getattr(file, "path", "")))
     except KeyNameError:
         pass  # a link that leads out of what is served is nothing to its clients
     if keys.is_directory(path):
@@ -106,7 +102,7 @@ def _opened(path: str, source: str) -> tuple[NodeKeys, LocalStore, str]:
     return NodeKeys(path, path), LocalStore(path, read_only=True), ""
 
 
-def _file(request: Request, file: io.FileIO, path: str, flags: int) -> Response:
+def _file(request: Request, file: io.FileIO, path: str) -> Response:
     status = os.fstat(file.fileno())
     if not stat.S_ISREG(status.st_mode):
         raise HttpError(500, "the stored data can't be read: it is no regular file")
@@ -115,7 +111,11 @@ def _file(request: Request, file: io.FileIO, path: str, flags: int) -> Response:
     def body(start: int, length: int) -> Body:
         if length > IN_MEMORY or request.method == "HEAD":
             return FileRange(path=Path(path), offset=start, length=length)
-        return _read(file.fileno(), start, length, flags)
+        request.reserve(length)
+        data = os.pread(file.fileno(), length, start)
+        if len(data) < length:
+            raise HttpError(503, "the file has changed; try again", (("Retry-After", "1"),))
+        return data
 
     return conditional.answer(
         request,
@@ -125,21 +125,6 @@ def _file(request: Request, file: io.FileIO, path: str, flags: int) -> Response:
         media_type=_media_type(path),
         headers=conditional.cache_control(request, 0 if is_document else CHUNKS_KEPT),
     )
-
-
-def _read(file: int, start: int, length: int, flags: int) -> Body:
-    data = bytearray(length)
-    try:
-        found = os.preadv(file, [data], start, flags)
-    except OSError as error:
-        if error.errno == errno.EOPNOTSUPP:  # of file systems that can't tell whether they would wait
-            raise BlockingIOError from error
-        raise
-    if found < length:
-        if flags:
-            raise BlockingIOError
-        raise HttpError(503, "the file has changed; try again", (("Retry-After", "1"),))
-    return data
 
 
 def _media_type(path: str) -> str:
