@@ -1,7 +1,7 @@
 """Cutouts and writes of any kind are NumPy's, over files of every block type, missing ones and growth."""
 
+import contextlib
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -50,13 +50,10 @@ def stored(root: Path) -> layout.Volume:
 
 
 @pytest.fixture(scope="module", params=["kernel", "python"])
-def array(request: Any, root: Path) -> Iterator[Any]:
+def array(request: Any, root: Path) -> Any:
     """Open once, without the kernel in one of the cases."""
-    if request.param == "python":
-        with without_kernel():
-            yield wkw.open(root, mode="r", shape=SHAPE)
-    else:
-        yield wkw.open(root, mode="r", shape=SHAPE)
+    with without_kernel() if request.param == "python" else contextlib.nullcontext():
+        return wkw.open(root, mode="r", shape=SHAPE)
 
 
 @given(selection=strategies.selections(SHAPE))
