@@ -58,19 +58,25 @@ def write(root: Path) -> None:
     served_samples.write_v2(root / "plain", LABELS)
 
 
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("clients") / "served"
+    write(root)
+    return root
+
+
 @pytest.fixture(scope="module", params=["uvicorn", "granian"])
-def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    root = tmp_path_factory.mktemp("clients")
-    write(root / "served")
+def server(request: pytest.FixtureRequest, directory: Path) -> Iterator[conftest.Server]:
+    log = directory.with_name(f"{request.param}.log")
     started = conftest.start_server(
-        root / "served", "--server", request.param, "--cors", "http://example.org", log=root / "server.log"
+        directory, "--server", request.param, "--cors", "http://example.org", log=log
     )
     yield started
     started.stop()
 
 
 @pytest.fixture(scope="module")
-def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def damaged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[conftest.Server]:
     """Serves the same, with a file cut off."""
     root = tmp_path_factory.mktemp("damaged")
     write(root / "served")
@@ -190,6 +196,26 @@ def test_zarrita_takes_damaged_data_for_an_error(
         zarrita(damaged.url + path, zarr_format, "head")
 
 
+def test_clients_that_show_a_token(
+    tmp_path: Path, serving: Callable[..., conftest.Server], zarrita: Callable[..., Any]
+) -> None:
+    import zarr
+
+    write(tmp_path / "served")
+    server = serving(tmp_path / "served", "--token", "a/secret+1")
+    headers = {"Authorization": "Bearer a/secret+1"}
+    for path in ("/zarr/sharded", "/data/zarr3_experimental/brain/labels/1"):
+        url = server.url + path
+        assert server.get(f"{path}/zarr.json").status == 401
+        found, _ = zarrita(f"{url}?token=a%2Fsecret%2B1", 3, "suffix")
+        np.testing.assert_array_equal(found, LABELS)
+        array = zarr.open_array(url, mode="r", storage_options={"headers": headers})
+        np.testing.assert_array_equal(array[...], LABELS)
+        options = {"client_options": {"default_headers": headers}}
+        ours = fastzarr.open_array(ObjectStore.from_url(url, storage_options=options), mode="r")
+        np.testing.assert_array_equal(ours[...], LABELS)
+
+
 def test_groups_tell_their_members(server: conftest.Server) -> None:
     import zarr
 
@@ -248,3 +274,18 @@ def test_headers_for_pages_of_other_sites(server: conftest.Server) -> None:
         assert "access-control-allow-origin" not in server.get(path, origin="http://other.org").headers
     absent = server.get("/data/zarr3_experimental/brain/color/1/0.2.0.0", origin="http://example.org")
     assert (absent.status, absent.headers["access-control-allow-origin"]) == (404, "http://example.org")
+
+
+def test_large_files_and_parts_are_sent_whole(server: conftest.Server, directory: Path) -> None:
+    stored = (directory / "sharded/c/0/0/0/0").read_bytes()
+    assert len(stored) > 300_000
+    for header, part in {
+        "bytes=0-": slice(None),
+        "bytes=1-299999": slice(1, 300_000),
+        "bytes=-300000": slice(-300_000, None),
+    }.items():
+        answer = server.get("/zarr/sharded/c/0/0/0/0", range=header)
+        assert (answer.status, answer.body == stored[part]) == (206, True)
+    assert server.get("/zarr/sharded/c/0/0/0/0").body == stored
+    head = server.request("HEAD", "/zarr/sharded/c/0/0/0/0")
+    assert (head.status, head.body, head.headers["content-length"]) == (200, b"", str(len(stored)))
