@@ -13,10 +13,13 @@ from urllib.parse import quote
 
 import numpy as np
 import pytest
+import served_samples
 from conftest import Client
 
 import fastzarr
 from fastzarr.serve import stored_keys
+from fastzarr.volumes import properties
+from fastzarr.volumes.boxes import BoundingBox
 
 DATA = np.arange(40 * 30 * 20, dtype="u2").reshape(40, 30, 20)
 LAYOUTS = {
@@ -236,6 +239,51 @@ def test_links_between_datasets_are_followed(client: Client) -> None:
     answer = client.get("/zarr/image/shared/c/1/0/0")
     assert (answer.status, answer.body) == (200, (root / "v3/c/1/0/0").read_bytes())
     assert 'href="shared/"' in client.get("/zarr/image/").body.decode()
+
+
+def test_datasets_of_a_list_keep_to_themselves(tmp_path: Path, in_process: Callable[..., Client]) -> None:
+    for name in ("one", "two"):
+        group = fastzarr.create_group(tmp_path / name)
+        group.create_array("a", data=DATA, chunks=(16, 16, 16))
+    (tmp_path / "one/linked").symlink_to(tmp_path / "two/a")
+    (tmp_path / "one/inside").symlink_to(tmp_path / "one/a")
+    (tmp_path / "list.toml").write_text('[[dataset]]\nname = "first"\npath = "one"\n')
+    client = in_process(tmp_path / "list.toml")
+    stored = (tmp_path / "one/a/c/0/0/0").read_bytes()
+    assert client.get("/zarr/first/a/c/0/0/0").body == stored
+    assert client.get("/zarr/first/inside/c/0/0/0").body == stored
+    assert client.get("/zarr/first/linked/c/0/0/0").status == 404
+    assert links(client.get("/zarr/first/").body) == ["../", "a/", "inside/", "zarr.json"]
+    assert client.get("/zarr/one/a/zarr.json").status == 404
+
+
+def test_webknossos_datasets_of_zarr_have_stored_keys(
+    tmp_path: Path, in_process: Callable[..., Client]
+) -> None:
+    data = served_samples.layers()["labels"].mags[1, 1, 1]
+    served_samples.write_sharded(tmp_path / "brain/labels/1", data)
+    layer = properties.Layer(
+        name="labels",
+        category="segmentation",
+        data_format="zarr3",
+        dtype=data.dtype,
+        bounding_box=BoundingBox(offset=(0, 0, 0), size=data.shape[1:]),
+        mags=(properties.Mag(mag=(1, 1, 1)),),
+    )
+    properties.write(tmp_path / "brain", properties.Dataset(name="brain", scale=(1, 1, 1), layers=(layer,)))
+    client = in_process(tmp_path)
+    assert links(client.get("/zarr/brain/").body) == ["../", "datasource-properties.json", "labels/"]
+    assert links(client.get("/zarr/brain/labels/").body) == ["../", "1/"]
+    for key, content in files(tmp_path / "brain").items():
+        assert client.get(f"/zarr/brain/{key}").body == content
+
+
+def test_wkw_has_no_stored_keys_of_zarr(tmp_path: Path, in_process: Callable[..., Client]) -> None:
+    served_samples.write_wkw(tmp_path / "brain", {"labels": served_samples.layers()["labels"]})
+    client = in_process(tmp_path)
+    for key in ("labels/1/header.wkw", "labels/1/z0/y0/x0.wkw", "labels/1/zarr.json", "labels/1/0.0.0.0"):
+        answer = client.get(f"/zarr/brain/{key}")
+        assert (answer.status, "it is WKW, see" in answer.body.decode()) == (404, True), key
 
 
 def links(page: bytes) -> list[str]:
