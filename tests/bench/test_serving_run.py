@@ -105,10 +105,10 @@ def test_wrk_drives_a_server(made_once: tuple[Path, Path, Path], tmp_path: Path)
 @needs_wrk
 def test_the_server_of_fastzarr(made_once: tuple[Path, Path, Path]) -> None:
     pytest.importorskip("uvicorn")
-    storages = ("wkw", "zarr3", "zarr3-raw")
-    both = plan(made_once, PEERS["fastzarr"], storages=storages, layers=("color", "segmentation"), repeats=1)
+    peer, storages = PEERS["fastzarr"], ("wkw", "zarr3")
+    both = plan(made_once, peer, storages=storages, layers=("segmentation",), repeats=1)
     bundle = runner.run(both, lambda _: None)
-    assert len(bundle.rows) == 6
+    assert len(bundle.rows) == 2
     for row in bundle.rows:
         assert (row.status, row.reason, row.checked) == ("ok", None, 5)
         (sample,) = row.samples

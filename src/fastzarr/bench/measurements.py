@@ -19,7 +19,7 @@ from fastzarr.bench.errors import BenchmarkError
 from fastzarr.bench.results import Host, SourceCommit, Status, mib_per_second, record, write_whole
 
 SCHEMA_VERSION = 1
-WORKLOADS = ("whole-array", "small-chunks", "cutouts", "threads")
+WORKLOADS = ("whole-array", "small-chunks", "cutouts", "threads", "wkw")
 """Workloads whose results are kept in this layout."""
 
 
@@ -58,7 +58,7 @@ class CaseRecord:
     zarr_format: int
     """2 or 3."""
     codec: str
-    """`none`, `zstd`, `blosc` (lz4, byte shuffle) or `zlib` (in Zarr v3: `gzip`)."""
+    """`none`, `zstd`, `blosc` (lz4, byte shuffle) or `zlib` (in Zarr v3: `gzip`); of WKW `none` or `lz4`."""
     level: int
     """Compression level, 0 for `none`."""
     total_bytes: int
@@ -146,7 +146,7 @@ class Bundle:
     schema_version: int
     """Version of this layout."""
     workload: str
-    """`whole-array`, `small-chunks`, `cutouts` or `threads`."""
+    """`whole-array`, `small-chunks`, `cutouts`, `threads` or `wkw`."""
     created: str
     """Start of the run: ISO 8601, UTC."""
     arguments: Mapping[str, Any]

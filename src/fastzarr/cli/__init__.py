@@ -30,6 +30,7 @@ BENCH = {
     "small-chunks": _bench("layouts", "small_chunks", "Write and read many small chunks."),
     "threads": _bench("threads", "threads", "Write and read with more and more threads."),
     "whole-array": _bench("layouts", "whole_array", "Write and read whole arrays."),
+    "wkw": _bench("wkw_bench", "wkw", "Read cubes of WKW, beside the wkw wheel and sharded Zarr."),
 }
 
 COMMANDS = {
