@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -248,6 +249,37 @@ def test_xarray_opens_a_virtual_layer(server: conftest.Server) -> None:
         opened = xarray.open_zarr(url, zarr_format=zarr_format, **options)
         assert opened["1"].dims == ("c", "x", "y", "z")
         np.testing.assert_array_equal(opened["1"].values, LABELS)
+
+
+WEBKNOSSOS_PROGRAM = """
+import sys
+import numpy as np
+import webknossos
+from upath import UPath
+
+for url, file in zip(sys.argv[1::2], sys.argv[2::2]):
+    dataset = webknossos.Dataset.open(UPath(url))
+    np.save(file, dataset.get_layer("rgb").get_mag(1).read())
+    print(*dataset.voxel_size, *dataset.get_layer("rgb").bounding_box.topleft)
+"""
+
+
+def test_the_package_of_webknossos_opens_virtual_datasets(server: conftest.Server, tmp_path: Path) -> None:
+    given = os.environ.get("FASTZARR_WEBKNOSSOS_PYTHON")
+    python = Path(given or Path(__file__).parents[2] / ".venv/webknossos/bin/python")
+    if not python.exists():
+        pytest.skip(f"{python} is missing: FASTZARR_WEBKNOSSOS_PYTHON names a Python with webknossos 4.3")
+    roots = ("/data/zarr3_experimental", "/data/zarr")
+    files = [tmp_path / f"{number}.npy" for number in range(len(roots))]
+    command = [python, "-W", "ignore", "-c", WEBKNOSSOS_PROGRAM]
+    for root, file in zip(roots, files, strict=True):
+        command += [f"{server.url}{root}/brain", file]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["11.0 12.0 25.0 5 6 7"] * 2
+    x, y, z = served_samples.OFFSET
+    for file in files:
+        np.testing.assert_array_equal(np.load(file), LAYERS["rgb"].mags[ONE][:, x:, y:, z:])
 
 
 def test_headers_for_pages_of_other_sites(server: conftest.Server) -> None:
