@@ -5,7 +5,7 @@ import { TINTS } from "./colours.js";
 import { defaultsOf, showable } from "./layers.js";
 
 const number = (text) => (text !== undefined && text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : null);
-const short = (value) => String(Number(value.toPrecision(5)));
+const short = (value) => String(Number(value.toPrecision(6)));
 
 // `box`: low and high corner in voxels of magnification 1; `voxelSize` in nanometres.
 export class State {
@@ -46,7 +46,7 @@ export class State {
   toHash(layers) {
     const parts = [`at=${this.position.join(",")}`, `zoom=${short(this.zoom)}`];
     if (this.centre.some((v, a) => Math.abs(v - this.position[a] - 0.5) > 0.01)) {
-      parts.push(`centre=${this.centre.map((v) => Number(v.toFixed(1))).join(",")}`);
+      parts.push(`centre=${this.centre.map((v) => Number(v.toFixed(2))).join(",")}`);
     }
     if (!this.crossHair) parts.push("cross-hair=off");
     layers.forEach((layer, index) => {
@@ -94,7 +94,7 @@ function difference(settings, usual) {
   const changes = [];
   if (!settings.visible) changes.push("off");
   if (settings.opacity !== usual.opacity) changes.push(`opacity:${short(settings.opacity)}`);
-  if (settings.windowIsChosen) changes.push(`window:${settings.window.map(short).join(":")}`);
+  if (settings.window !== null && String(settings.window) !== String(usual.window)) changes.push(`window:${settings.window.map(short).join(":")}`);
   if (settings.channel !== usual.channel) changes.push(`channel:${settings.channel}`);
   const tint = Object.keys(TINTS).find((name) => TINTS[name] === settings.tint);
   if (settings.tint !== usual.tint) changes.push(`tint:${tint}`);
