@@ -25,7 +25,17 @@ from fastzarr.serve.http import Body, FileRange, Headers, HttpError, Request, Re
 from fastzarr.serve.pace import Pace
 from fastzarr.serve.paths import query_of, segments_of, without_version
 from fastzarr.serve.routes import Route, Router
-from fastzarr.serve.sending import OpenFile, Receive, Send, encoded, head, send_bytes, send_file
+from fastzarr.serve.sending import (
+    OpenFile,
+    Receive,
+    Send,
+    encoded,
+    head,
+    send_bytes,
+    send_file,
+    send_pieces,
+    within,
+)
 from fastzarr.serve.settings import Settings
 from fastzarr.serve.site import Site
 
@@ -92,15 +102,7 @@ class Application:
             call.status = response.status
             extra = (*encoded(call.cors), (b"x-request-id", call.id.encode()))
             await send(head(response, extra))
-            if call.method == "HEAD":
-                await send({"type": "http.response.body", "body": b""})
-            elif file is not None:
-                call.nbytes = file.end - file.offset
-                await send_file(file, receive, send)
-            else:
-                body = self._plain(response.body)
-                call.nbytes = len(body)
-                await send_bytes(body, send)
+            await self._send_body(call, response.body, file, receive, send)
         finally:
             self.under_way -= 1
             self._count(call, scope)
@@ -210,12 +212,27 @@ class Application:
         """End its threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    def _plain(self, body: Body) -> bytes | bytearray | memoryview:
-        """The body as the server takes it fast; granian looks at each element of a memoryview."""
-        assert not isinstance(body, FileRange)
-        if not isinstance(body, memoryview):
-            return body
-        return bytes(body) if self._bytes_only else body.cast("B")
+    async def _send_body(
+        self, call: Call, body: Body, file: OpenFile | None, receive: Receive, send: Send
+    ) -> None:
+        if call.method == "HEAD":
+            await send({"type": "http.response.body", "body": b""})
+        elif isinstance(body, FileRange):
+            assert file is not None
+            call.nbytes = body.length
+            await send_file(file, receive, self._in_time(send))
+        elif self._bytes_only:
+            call.nbytes = len(body)
+            await send_pieces(bytes(body), self._in_time(send))
+        else:
+            if isinstance(body, memoryview) and body.nbytes != len(body):
+                body = body.cast("B")
+            call.nbytes = len(body)
+            await send_bytes(body, send)
+
+    def _in_time(self, send: Send) -> Send:
+        """With an end for clients that take nothing, where the server's protocol has none."""
+        return within(self.settings.write_timeout, send) if self._bytes_only else send
 
     def _failed(self, failure: Exception, call: Call, scope: Scope) -> Response:
         what = f"{call.method} {scope['raw_path'].decode('latin-1')}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from functools import partial
 
-from granian.constants import Interfaces
+from granian.constants import HTTPModes, Interfaces
 from granian.errors import ConfigurationError
 from granian.http import HTTP1Settings
 from granian.log import LogLevels
@@ -38,6 +38,7 @@ def run(settings: Settings, listener: socket.socket, parent: int) -> None:
         port=port,
         interface=Interfaces.ASGINL,
         workers=settings.workers,
+        http=HTTPModes.http1,
         websockets=False,
         backlog=BACKLOG,
         backpressure=max(settings.max_requests, 500),

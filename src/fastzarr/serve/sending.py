@@ -20,6 +20,8 @@ PIECE = 1 << 18
 """Bytes of a file that are in memory at once, per answer."""
 AT_ONCE = 1 << 16
 """Bytes of a body that are handed over without waiting until they have left."""
+WHOLE = 1 << 20
+"""Bytes of a body that a server that copies it is given in one piece."""
 WITHOUT_BODY = (204, 304)
 
 
@@ -85,6 +87,26 @@ async def send_bytes(body: bytes | bytearray | memoryview, send: Send) -> None:
         return
     await send({"type": "http.response.body", "body": body, "more_body": True})
     await send({"type": "http.response.body", "body": b""})
+
+
+async def send_pieces(body: bytes, send: Send) -> None:
+    """As `send_bytes`, through a server that takes what it is given and waits with the next piece."""
+    if len(body) <= WHOLE:
+        await send({"type": "http.response.body", "body": body})
+        return
+    for start in range(0, len(body), PIECE):
+        await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def within(seconds: float, send: Send) -> Send:
+    """A `send` that fails where the client takes nothing for so long."""
+
+    async def limited(message: Message) -> None:
+        async with asyncio.timeout(seconds):
+            await send(message)
+
+    return limited
 
 
 async def send_file(file: OpenFile, receive: Receive, send: Send) -> None:

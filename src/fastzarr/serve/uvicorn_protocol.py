@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import socket
 import struct
 from collections.abc import Iterable
@@ -11,6 +12,8 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fastzarr.serve.settings import Settings
+
+log = logging.getLogger("fastzarr.serve")
 
 INTERVAL = 1.0
 """Seconds between two looks at all connections."""
@@ -76,13 +79,16 @@ class Sweeper:
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(INTERVAL)
-            self.sweep([c for c in connections if isinstance(c, Protocol)], loop.time())
+            try:
+                self.sweep([c for c in connections if isinstance(c, Protocol)], loop.time())
+            except Exception:
+                log.exception("connections could not be looked at")
 
     def sweep(self, connections: Iterable[Protocol], now: float) -> None:
         """End those that are over time."""
         for connection in connections:
             if self._sends_too_slowly(connection, now) or self._takes_too_slowly(connection, now):
-                connection.transport.abort()
+                _cut(connection.transport)
 
     def _sends_too_slowly(self, connection: Protocol, now: float) -> bool:
         cycle = connection.cycle
@@ -106,6 +112,14 @@ class Sweeper:
         slow = bool(connection.taking_since) and taken - connection.taken < SLOWEST * within
         connection.taking_since, connection.taken = now, taken
         return slow
+
+
+def _cut(transport: asyncio.Transport) -> None:
+    """End a connection at once: what the system still holds for the client is given up as well."""
+    connected = transport.get_extra_info("socket")
+    if connected is not None and not transport.is_closing():
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    transport.abort()
 
 
 def _acknowledged(transport: asyncio.Transport) -> int:
