@@ -230,7 +230,7 @@ def serve(
         storages=tuple(settings["storages"]),
         layers=tuple(settings["layers"]),
         peers=tuple(PEERS[name] for name in names),
-        loads=_loads(pairs or LOADS, warm, cold),
+        loads=_loads(pairs or LOADS, warm, cold, cached=cache > 0),
         repeats=settings["repeats"],
         warm_up=settings["warm_up"],
         checks=settings["checks"],
@@ -269,14 +269,18 @@ def show_serving(bundle: Bundle, saved: Path, out: Path, *, as_json: bool) -> No
         console.print(str(path), soft_wrap=True, highlight=False)
 
 
-def _loads(pairs: tuple[tuple[int, int], ...], warm: float, cold: float) -> tuple[Load, ...]:
-    """The warm loads, and one that begins cold with the fewest connections."""
+def _loads(pairs: tuple[tuple[int, int], ...], warm: float, cold: float, *, cached: bool) -> tuple[Load, ...]:
+    """The warm loads; with the fewest connections one without caches, and one that begins cold."""
     found = [
         Load(name=f"-t{t} -c{c} -d{warm:g}s", threads=t, connections=c, seconds=warm, temperature="warm")
         for t, c in pairs
     ]
+    t, c = min(pairs, key=lambda pair: pair[1])
+    if cached:
+        name = f"-t{t} -c{c} -d{warm:g}s, no cache"
+        load = Load(name=name, threads=t, connections=c, seconds=warm, temperature="warm", cached=False)
+        found.append(load)
     if cold:
-        t, c = min(pairs, key=lambda pair: pair[1])
         name = f"-t{t} -c{c} -d{cold:g}s, cold"
         found.append(Load(name=name, threads=t, connections=c, seconds=cold, temperature="cold"))
     return tuple(found)

@@ -26,6 +26,8 @@ class Line:
     """What it read."""
     cores: int
     """Cores that server and wrk shared."""
+    load: Load
+    """How the server was driven."""
 
     @property
     def rate(self) -> float | None:
@@ -55,7 +57,9 @@ class Line:
         return statistics.median(used) if used else None
 
     def to_reference(self, year: int) -> float | None:
-        """Requests per second and core over those published, or None."""
+        """Requests per second and core over those published, of a warm server; or None."""
+        if self.load.temperature == "cold":
+            return None
         found = reference(year, self.layer.layer, self.layer.format, raw=self.layer.coding == "raw")
         return None if found is None or self.per_core is None else self.per_core / found.per_core
 
@@ -117,7 +121,7 @@ def sections(bundle: Bundle) -> list[Section]:
     for load in bundle.loads:
         for layer in dict.fromkeys(record.layer for record in bundle.layers):
             lines = tuple(
-                Line(row=row, layer=bundle.layer(row.layer), cores=bundle.cores)
+                Line(row=row, layer=bundle.layer(row.layer), cores=bundle.cores, load=load)
                 for row in bundle.rows
                 if row.load == load.name and bundle.layer(row.layer).layer == layer
             )

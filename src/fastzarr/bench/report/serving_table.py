@@ -47,7 +47,7 @@ def print_serving(bundle: Bundle, console: Console) -> None:
 
 def load_text(section: Section) -> str:
     """The load in words."""
-    return f"wrk {section.load.name} · {section.load.temperature}"
+    return f"wrk {section.load.name}" + (", warm" if section.load.temperature == "warm" else "")
 
 
 def remarks(section: Section) -> list[str]:
@@ -63,8 +63,22 @@ def remarks(section: Section) -> list[str]:
             found.append(
                 f"{where}: {line.row.answers_per_request} answers are one request; latency is of one answer"
             )
+    if section.load.temperature == "cold":
+        found += _cold(section)
     notes = {line.row.server: line.row.note for line in section.lines if line.row.note}
     return [*found, *(f"{server}: {note}" for server, note in notes.items())]
+
+
+def _cold(section: Section) -> Iterator[str]:
+    """What part of the files was in the page cache, in all samples."""
+    samples = [sample for line in section.lines for sample in line.row.samples]
+    before = [s.resident_before for s in samples if s.resident_before is not None]
+    after = [s.resident_after for s in samples if s.resident_after is not None]
+    if before and after:
+        yield (
+            f"of the files, {100 * max(before):.1f} % at most were in the page cache at the start (mincore), "
+            f"{100 * min(after):.0f} to {100 * max(after):.0f} % at the end"
+        )
 
 
 def legend(bundle: Bundle) -> str:

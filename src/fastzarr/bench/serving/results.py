@@ -50,7 +50,7 @@ class LayerRecord:
     all_buckets: int
     """Buckets of the bounding box."""
     decode_seconds: float
-    """Median time to decode one bucket in memory, on one core, with nothing else."""
+    """Time to decode one bucket in memory, on one core, with nothing else."""
     verified_by: str | None
     """The other reader that read samples of it, equal to the byte; None where none is installed."""
 
@@ -75,6 +75,8 @@ class Load:
     temperature: Literal["warm", "cold"]
     """`warm`: after a warm-up of the same requests. `cold`: a server just started, files out of the page
     cache, and every bucket asked for once at most until all were."""
+    cached: bool = True
+    """Whether servers have their cache of decoded buckets; without it they decode all that they send."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -296,7 +298,8 @@ def load(path: Path) -> Bundle:
 
 _SAMPLE_COLUMNS = tuple(field.name for field in dataclasses.fields(Sample))
 CSV_COLUMNS = (
-    "server", "layer", "format", "coding", "load", "temperature", "threads", "connections", *_SAMPLE_COLUMNS,
+    "server", "layer", "format", "coding", "load", "temperature", "cached", "threads", "connections",
+    *_SAMPLE_COLUMNS,
     "requests_per_second", "requests_per_second_per_core", "answers_per_request", "dtype", "stored_bytes",
     "bucket_bytes", "decode_seconds", "status", "reason",
 )  # fmt: skip
@@ -309,8 +312,9 @@ def save_csv(bundle: Bundle, path: Path) -> None:
         layer, load = bundle.layer(row.layer), bundle.load(row.load)
         common: dict[str, Any] = {
             "server": row.server, "layer": layer.layer, "format": layer.format, "coding": layer.coding,
-            "load": load.name, "temperature": load.temperature, "threads": load.threads,
-            "connections": load.connections, "answers_per_request": row.answers_per_request,
+            "load": load.name, "temperature": load.temperature, "cached": int(load.cached),
+            "threads": load.threads, "connections": load.connections,
+            "answers_per_request": row.answers_per_request,
             "dtype": layer.dtype, "stored_bytes": layer.stored_bytes, "bucket_bytes": layer.bucket_bytes,
             "decode_seconds": layer.decode_seconds, "status": row.status, "reason": row.reason,
         }  # fmt: skip

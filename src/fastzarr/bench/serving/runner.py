@@ -172,7 +172,7 @@ class _Run:
             position = positions.setdefault((repeat, load.name), 0)
             positions[repeat, load.name] = position + 1
             number_of = f"{repeat} of {self._plan.repeats}"
-            self._tell(f"{peer.name}, {layer}, {load.name} {load.temperature}, {number_of}")
+            self._tell(f"{peer.name}, {layer}, {load.name}, {number_of}")
             try:
                 sample = self._turn(peer, self._stored[layer], load, repeat, position)
                 self._rows[key] = _with(self._rows[key], sample, load)
@@ -207,7 +207,7 @@ class _Run:
         files = data.files(stored)
         if cold:
             page_cache.drop(files)
-        with self._start(peer, stored) as server:
+        with self._start(peer, stored, cached=load.cached) as server:
             if not cold and self._plan.warm_up:
                 self._drive(prepared, server.url, replace(load, seconds=self._plan.warm_up))
             resident, average = page_cache.resident(files), psutil.getloadavg()[0]
@@ -240,9 +240,10 @@ class _Run:
         record = soaked(peer.name, name, self._plan.options.cache_bytes)
         self._bundle = replace(self._bundle, soaks=(*self._bundle.soaks, record))
 
-    def _start(self, peer: Peer, stored: StoredLayer) -> Server:
+    def _start(self, peer: Peer, stored: StoredLayer, *, cached: bool = True) -> Server:
         log = self._scratch / f"{peer.name.replace('/', '-')}.log"
-        return peer.start(stored, self._plan.options, free_port(), log)
+        options = self._plan.options if cached else replace(self._plan.options, cache_bytes=0)
+        return peer.start(stored, options, free_port(), log)
 
     def _prepared(self, peer: Peer, stored: StoredLayer, *, cold: bool) -> Path:
         """The file of requests for wrk; made once."""
