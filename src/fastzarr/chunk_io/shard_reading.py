@@ -241,7 +241,8 @@ class ShardReading:
         for chosen, out, size in zip(projection.chunk, projection.out, self._layout.chunk_shape, strict=True):
             if not isinstance(chosen, slice) or not isinstance(out, slice) or chosen.step > size:
                 return None
-            bounds.append((chosen.start, chosen.stop, chosen.step, out.stop - out.start))
+            length = len(range(out.start, out.stop, out.step or 1))
+            bounds.append((chosen.start, chosen.stop, chosen.step, length))
         return bounds
 
     def _inside(
