@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fastzarr.bench.serving.peers.base import Server, ServerOptions, launch
+from fastzarr.bench.serving.peers.waiting import until_all_say
 
 VARIABLE = "FASTZARR_SERVE_PEERS"
 PLACE = ".venv/serve-peers/bin/python"
 PROGRAMS = Path(__file__).parent / "programs"
 SECONDS = 60
+STARTED = "Application startup complete"
 ASK = """
 import importlib.metadata as m, json, sys
 found = {d.name.lower().replace("_", "-"): d.version for d in m.distributions()}
@@ -75,10 +77,11 @@ def serve(
         *("-m", "uvicorn", "--app-dir", PROGRAMS, "--factory", application),
         *("--host", "127.0.0.1", "--port", str(port), "--workers", str(options.workers)),
         *("--loop", "uvloop", "--http", "httptools", "--ws", "none", "--backlog", "2048"),
-        *("--no-access-log", "--no-proxy-headers", "--log-level", "warning"),
+        *("--no-access-log", "--no-proxy-headers", "--log-level", "info"),
     ]
     told = {"FASTZARR_PEER": json.dumps(arguments), **(environment or {})}
-    return launch(command, port, log, ready=ready, environment=told)
+    server = launch(command, port, log, ready=ready, environment=told)
+    return until_all_say(server, STARTED, options.workers)
 
 
 @functools.lru_cache

@@ -1,0 +1,63 @@
+"""The same server as fastzarr's on another library: only the reader differs."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench.serving.peers import reader_server
+from fastzarr.bench.serving.peers.base import (
+    Batch,
+    HttpRequest,
+    Server,
+    ServerOptions,
+    StoredLayer,
+    launch,
+)
+from fastzarr.bench.serving.peers.fastzarr import PEER as FASTZARR
+from fastzarr.bench.serving.peers.readers.base import Reader, missing
+from fastzarr.bench.serving.peers.readers.registry import READERS
+from fastzarr.bench.serving.peers.waiting import until_all_say
+
+PROGRAM = reader_server.__name__
+
+
+class ReaderServer:
+    """fastzarr's application on uvicorn with a library that reads; it is asked as `fastzarr serve` is."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.name = f"{reader.name} reader" if not reader.keeps else f"{reader.name.replace(',', ' reader,')}"
+        self.note = "; ".join(filter(None, ("the server of fastzarr, another reader", reader.note)))
+        self._reader = reader
+
+    def unable(self, stored: StoredLayer) -> str | None:
+        if stored.format != self._reader.format:
+            reads = "WKW" if self._reader.format == "wkw" else "Zarr"
+            return f"reads {reads} only"
+        return missing(self._reader)
+
+    def start(self, stored: StoredLayer, options: ServerOptions, port: int, log: Path) -> Server:
+        if options.server != "uvicorn":
+            raise BenchmarkError(f"server: got {options.server}, expected uvicorn for another reader")
+        told = {
+            "reader": self._reader.name,
+            "root": str(stored.root.absolute()),
+            "dataset": stored.dataset,
+            "layer": stored.layer,
+            "port": port,
+            "workers": options.workers,
+            "cache_bytes": options.cache_bytes // options.workers,
+        }
+        command = [sys.executable, "-m", PROGRAM, json.dumps(told)]
+        server = launch(command, port, log, ready="/data/health")
+        return until_all_say(server, reader_server.READY, options.workers)
+
+    def requests(self, stored: StoredLayer, batch: Batch) -> tuple[HttpRequest, ...]:
+        return FASTZARR.requests(stored, batch)
+
+    def content(self, stored: StoredLayer, batch: Batch, bodies: Sequence[bytes]) -> bytes:
+        return FASTZARR.content(stored, batch, bodies)
+
+
+READER_PEERS = tuple(ReaderServer(reader) for reader in READERS.values())
