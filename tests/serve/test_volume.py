@@ -170,10 +170,11 @@ def test_a_fill_value_that_is_not_zero_is_never_missing(tmp_path: Path, chunks: 
 
 
 @pytest.mark.parametrize("chunks", [32, 16, 64])
-def test_additional_axes(tmp_path: Path, chunks: int) -> None:
+@pytest.mark.parametrize("times", [1, 2])
+def test_additional_axes(tmp_path: Path, chunks: int, times: int) -> None:
     data = np.random.default_rng(1).integers(0, 99, (3, 2, 64, 64, 64)).astype("uint16")
     array = fastzarr.create_array(
-        tmp_path / "a", shape=data.shape, chunks=(1, 1, chunks, chunks, chunks), dtype="uint16"
+        tmp_path / "a", shape=data.shape, chunks=(times, 1, chunks, chunks, chunks), dtype="uint16"
     )
     array[...] = data
     volume = Volume(array, ("t", "c", "z", "y", "x"), channel=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
@@ -18,8 +19,8 @@ def list_datasets(site: Site, request: Request) -> Response:
     """Every dataset, and what was not looked at when they were looked for."""
     catalogue = site.catalogue
     found = {
-        "datasets": [describe(dataset, request) for dataset in catalogue.datasets.values()],
-        "problems": list(catalogue.problems),
+        "datasets": [describe(dataset, site, request) for dataset in catalogue.datasets.values()],
+        "problems": _shown(catalogue.problems, site),
     }
     return Response(body=json.dumps(found).encode(), media_type=JSON, headers=_HEADERS)
 
@@ -30,10 +31,12 @@ def get_dataset(site: Site, request: Request) -> Response:
     dataset = site.catalogue.datasets.get(name)
     if dataset is None:
         raise HttpError(404, f"there is no dataset {name[:80]!r}")
-    return Response(body=json.dumps(describe(dataset, request)).encode(), media_type=JSON, headers=_HEADERS)
+    return Response(
+        body=json.dumps(describe(dataset, site, request)).encode(), media_type=JSON, headers=_HEADERS
+    )
 
 
-def describe(dataset: Dataset, request: Request) -> dict[str, Any]:
+def describe(dataset: Dataset, site: Site, request: Request) -> dict[str, Any]:
     """A dataset with its layers, and where to have it; links carry the token on."""
     return {
         "name": dataset.name,
@@ -41,10 +44,17 @@ def describe(dataset: Dataset, request: Request) -> dict[str, Any]:
         "voxel_size": list(dataset.voxel_size),
         "voxel_size_known": dataset.voxel_size_known,
         "layers": [_layer(layer) for layer in dataset.layers.values()],
-        "problems": list(dataset.problems),
-        "remarks": list(dataset.remarks),
+        "problems": _shown(dataset.problems, site),
+        "remarks": _shown(dataset.remarks, site),
         "urls": _urls(dataset, request),
     }
+
+
+def _shown(texts: Iterable[str], site: Site) -> list[str]:
+    """Texts without the place of what is served."""
+    source = site.settings.source
+    root = str(source.parent if source.is_file() else source)
+    return [text.replace(f"{root}/", "").replace(root, ".") for text in texts]
 
 
 def _layer(layer: Layer) -> dict[str, Any]:

@@ -238,12 +238,8 @@ def _edge_of_chunks(
     size = dict(zip(axes, chunks, strict=True))
     stride = dict(zip(axes, strides, strict=True))
     edge = size["x"]
-    cubes = size["y"] == size["z"] == edge and all(size[axis] == 1 for axis in axes if axis not in _ALL)
-    wire = {
-        "c": voxel_bytes // channels,
-        "x": voxel_bytes,
-        "y": voxel_bytes * edge,
-        "z": voxel_bytes * edge**2,
-    }
+    if not size["y"] == size["z"] == edge or any(size[axis] > 1 for axis in axes if axis not in _ALL):
+        return None
+    wire = {"c": voxel_bytes // channels} | {a: voxel_bytes * edge**n for n, a in enumerate(SPATIAL)}
     same = all(stride[axis] == wire[axis] for axis in axes if size[axis] > 1)
-    return edge if cubes and size.get("c", 1) == channels and same else None
+    return edge if size.get("c", 1) == channels and same else None
