@@ -44,7 +44,7 @@ li {{ list-style: none }} ul {{ padding: 0 }}</style></head>
 def stored_key(site: Site, request: Request) -> Answer:
     """A document, a chunk or a part of it, or the list of a directory."""
     if not request.segments[-1]:
-        request.reserve(MOST_LISTED * NAME_BYTES)
+        request.reserve(min(MOST_LISTED * NAME_BYTES, site.settings.max_response_bytes))
     return lambda: _stored_key(site, request)
 
 
