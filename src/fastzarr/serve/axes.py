@@ -11,8 +11,15 @@ from fastzarr.serve.volume import SPATIAL
 from fastzarr.volumes.element_class import DTYPES
 from fastzarr.volumes.ome import Axis
 
-CHANNELS = ("c", "ch", "channel", "channels", "band", "rgb")
-TIMES = ("t", "time")
+_NAMES = {
+    "x": ("x", "lon", "longitude"),
+    "y": ("y", "lat", "latitude"),
+    "z": ("z", "depth", "lev", "level", "altitude"),
+    "c": ("c", "ch", "channel", "channels", "band", "rgb"),
+    "t": ("t", "time"),
+}
+"""Names of dimensions, in any case, by what they are."""
+_AXES = {name: axis for axis, names in _NAMES.items() for name in names}
 FEW = 4
 """Elements of a dimension without a name that may be channels."""
 
@@ -37,7 +44,7 @@ def of_array(array: Any) -> tuple[str, ...]:
     """
     names = getattr(array.metadata, "dimension_names", None) or array.attrs.get("_ARRAY_DIMENSIONS")
     if isinstance(names, list | tuple) and len(names) == len(array.shape):
-        known = [_role(str(name)) if name else None for name in names]
+        known = [_AXES.get(str(name).lower(), str(name)) if name else None for name in names]
         if {"x", "y"} <= set(known) and len({axis for axis in known if axis}) == len(known):
             return tuple(axis for axis in known if axis)
     return of_shape(array.shape, x_first=_is_x_first(array))
@@ -68,15 +75,6 @@ def of_ome(axes: Iterable[Axis]) -> tuple[str, ...]:
 
 def _others(count: int) -> list[str]:
     return [*(f"d{number}" for number in range(1, count)), "t"] if count else []
-
-
-def _role(name: str) -> str:
-    lower = name.lower()
-    if lower in SPATIAL:
-        return lower
-    if lower in CHANNELS:
-        return "c"
-    return "t" if lower in TIMES else name
 
 
 def _is_x_first(array: Any) -> bool:
