@@ -20,6 +20,8 @@ class Chunkmirage:
     def unable(self, stored: StoredLayer) -> str | None:
         if stored.format == "wkw":
             return "reads Zarr, N5, precomputed and HDF5, no WKW"
+        if stored.coding == "lz4":
+            return "reads by TensorStore, which does not know how its chunks are coded: lz4"
         return environment.missing("chunkmirage", "uvicorn", "uvloop", "httptools")
 
     def start(self, stored: StoredLayer, options: ServerOptions, port: int, log: Path) -> Server:

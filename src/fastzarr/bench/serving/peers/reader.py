@@ -27,14 +27,15 @@ class ReaderServer:
     """fastzarr's application on uvicorn with a library that reads; it is asked as `fastzarr serve` is."""
 
     def __init__(self, reader: Reader) -> None:
-        self.name = f"{reader.name} reader" if not reader.keeps else f"{reader.name.replace(',', ' reader,')}"
+        self.name = reader.name
         self.note = "; ".join(filter(None, ("the server of fastzarr, another reader", reader.note)))
         self._reader = reader
 
     def unable(self, stored: StoredLayer) -> str | None:
         if stored.format != self._reader.format:
-            reads = "WKW" if self._reader.format == "wkw" else "Zarr"
-            return f"reads {reads} only"
+            return f"reads {'WKW' if self._reader.format == 'wkw' else 'Zarr'} only"
+        if stored.coding not in self._reader.codings:
+            return f"does not know how its chunks are coded: {stored.coding}"
         return missing(self._reader)
 
     def start(self, stored: StoredLayer, options: ServerOptions, port: int, log: Path) -> Server:

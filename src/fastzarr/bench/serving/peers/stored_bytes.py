@@ -17,6 +17,8 @@ from fastzarr.bench.serving.peers.base import BUCKET, Batch, Bucket, HttpRequest
 ABSENT = 2**64 - 1
 CHECKSUM = 4
 """Bytes of the CRC32C behind the index of a shard."""
+PREFIX = 4
+"""Bytes of the size that numcodecs writes before a block of LZ4."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +45,8 @@ def requests(stored: StoredLayer, batch: Batch, prefix: str) -> tuple[HttpReques
 def decode(stored: StoredLayer, body: bytes) -> bytes:
     """The voxels of a bucket, of its stored bytes."""
     size = BUCKET**3 * np.dtype(stored.dtype).itemsize
-    return _decoder(stored.coding)(body, size)
+    decoded = _decoder(stored.coding)
+    return decoded(body[PREFIX:] if (stored.format, stored.coding) == ("zarr3", "lz4") else body, size)
 
 
 def part(stored: StoredLayer, bucket: Bucket) -> Part:

@@ -1,5 +1,6 @@
 """What a reader is: it opens a stored layer and gives decoded buckets."""
 
+import functools
 import importlib.util
 import json
 import tempfile
@@ -10,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.serving.peers.base import BUCKET, Format
+from fastzarr.bench.serving.peers.base import BUCKET, Coding, Format
 
 Place = tuple[int, int, int]
 """Coordinates (x, y, z) of a bucket, in buckets."""
@@ -22,13 +23,15 @@ class Reader(Protocol):
     """One library."""
 
     name: str
-    """How it is called in the name of its server."""
+    """What its server is called."""
     note: str
     """As in `Peer`."""
     module: str
     """What is imported."""
     format: Format
     """What it reads."""
+    codings: tuple[Coding, ...]
+    """Which codings it knows."""
     keeps: bool
     """Whether it has a cache itself; the budget is for that then, and the server keeps nothing besides."""
 
@@ -58,14 +61,16 @@ def stored_order(directory: Path) -> Path:
     document = json.loads((directory / "zarr.json").read_text(encoding="utf-8"))
     inner: dict[str, Any] = document["codecs"][0]["configuration"]
     inner["codecs"] = [codec for codec in inner["codecs"] if codec["name"] != "transpose"]
-    made = Path(_scratch.name, str(len(list(Path(_scratch.name).iterdir()))))
+    made = Path(_scratch().name, directory.parent.name)
     made.mkdir()
     (made / "zarr.json").write_text(json.dumps(document), encoding="utf-8")
     (made / "c").symlink_to((directory / "c").resolve())
     return made
 
 
-_scratch = tempfile.TemporaryDirectory(prefix="fastzarr-readers-")
+@functools.cache
+def _scratch() -> "tempfile.TemporaryDirectory[str]":
+    return tempfile.TemporaryDirectory(prefix="fastzarr-reader-")
 
 
 def flat(array: NDArray[Any]) -> NDArray[np.uint8]:

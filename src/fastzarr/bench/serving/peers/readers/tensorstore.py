@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.serving.peers.base import Format
+from fastzarr.bench.serving.peers.base import Coding, Format
 from fastzarr.bench.serving.peers.readers.base import Place, ReadBuckets, box, flat, stored_order
 
 INDEX_BYTES = 2**20
@@ -23,6 +23,7 @@ class TensorStore:
 
     module = "tensorstore"
     format: Format = "zarr3"
+    codings: tuple[Coding, ...] = ("zstd", "raw")
 
     def __init__(self, name: str, note: str, *, keeps: bool) -> None:
         self.name = name
@@ -50,9 +51,9 @@ class TensorStore:
         return read
 
 
-TENSORSTORE = TensorStore("tensorstore", "", keeps=False)
+TENSORSTORE = TensorStore("tensorstore reader", "", keeps=False)
 KEEPING = TensorStore(
-    "tensorstore, own cache",
+    "tensorstore reader with cache",
     "all of the budget is for TensorStore's cache, the server keeps nothing",
     keeps=True,
 )

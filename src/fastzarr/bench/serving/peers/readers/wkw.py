@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.serving.peers.base import BUCKET, Format
+from fastzarr.bench.serving.peers.base import BUCKET, Coding, Format
 from fastzarr.bench.serving.peers.readers.base import Place, ReadBuckets, flat
 
 EDGE = (BUCKET,) * 3
@@ -15,10 +15,11 @@ EDGE = (BUCKET,) * 3
 class Wkw:
     """One `read` for each bucket, which is all there is; it opens the file and reads its jump table anew."""
 
-    name = "wkw"
+    name = "wkw reader"
     note = ""
     module = "wkw"
     format: Format = "wkw"
+    codings: tuple[Coding, ...] = ("lz4hc", "lz4", "raw")
     keeps = False
 
     def open(self, path: Path, cache_bytes: int) -> ReadBuckets:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.serving.peers.base import Format
+from fastzarr.bench.serving.peers.base import Coding, Format
 from fastzarr.bench.serving.peers.readers.base import Place, ReadBuckets, box, flat, stored_order
 
 FUSED = "zarr.core.codec_pipeline.FusedCodecPipeline"
@@ -26,6 +26,7 @@ class ZarrPython:
 
     note = ""
     format: Format = "zarr3"
+    codings: tuple[Coding, ...] = ("zstd", "lz4", "raw")
     keeps = False
 
     def __init__(self, name: str, module: str, pipeline: str | None) -> None:
@@ -54,5 +55,5 @@ class ZarrPython:
         return read
 
 
-ZARR = ZarrPython("zarr", "zarr", None)
-ZARRS_PIPELINE = ZarrPython("zarrs", "zarrs", ZARRS)
+ZARR = ZarrPython("zarr reader", "zarr", None)
+ZARRS_PIPELINE = ZarrPython("zarrs reader", "zarrs", ZARRS)

@@ -6,17 +6,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fastzarr.bench.serving.peers.base import Format
+from fastzarr.bench.serving.peers.base import Coding, Format
 from fastzarr.bench.serving.peers.readers.base import Place, ReadBuckets, flat, stored_order
 
 
 class Zarrista:
     """Inner chunks as such, the indexes of shards kept."""
 
-    name = "zarrista"
+    name = "zarrista reader"
     note = ""
     module = "zarrista"
     format: Format = "zarr3"
+    codings: tuple[Coding, ...] = ("zstd", "raw")
     keeps = False
 
     def open(self, path: Path, cache_bytes: int) -> ReadBuckets:
