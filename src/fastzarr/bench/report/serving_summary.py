@@ -12,7 +12,7 @@ PER_REQUEST = 6
 """Buckets of a request."""
 NEAR = 0.15
 """Most that two formats may differ where their codecs cost the same."""
-FLAT = 0.02
+FLAT = 0.01
 """Most that memory may have grown in the second half of a long load, as a share of it."""
 
 

@@ -5,6 +5,7 @@ voxels, and has wrk send the same requests. What a peer takes several requests f
 """
 
 import contextlib
+import http.client
 import os
 import signal
 import subprocess
@@ -206,7 +207,7 @@ def _answers(url: str) -> bool:
             answer.read()
     except urllib.error.HTTPError as error:
         return error.code < 500
-    except OSError:
+    except (OSError, http.client.HTTPException):
         return False
     return True
 
