@@ -2,6 +2,7 @@
 
 import { token } from "./api.js";
 import { copyable, make } from "./elements.js";
+import { AXES } from "./geometry.js";
 import { magName } from "./layers.js";
 
 export const NEUROGLANCER = "https://neuroglancer-demo.appspot.com/";
@@ -15,17 +16,20 @@ export function layerAddress(dataset, layer, below = "") {
 
 export const neuroglancerSource = (dataset, layer) => `zarr3://${layerAddress(dataset, layer)}`;
 
-// What neuroglancer reads from the part of its address after `#!`.
+// What neuroglancer reads from the part of its address after `#!`. OME-Zarr has the middle of a voxel at its index.
 export function neuroglancerState(dataset, layers, state) {
-  const units = state.voxelSize.map((nanometres) => [nanometres * 1e-9, "m"]);
+  const dimensions = Object.fromEntries(AXES.map((name, a) => [name, [state.voxelSize[a], "nm"]]));
   return {
-    dimensions: { x: units[0], y: units[1], z: units[2] },
-    position: state.position.map((v) => v + 0.5),
+    dimensions,
+    position: state.position,
     crossSectionScale: state.scale / state.unit,
     layers: layers.map((layer, index) => ({
       type: layer.category === "segmentation" ? "segmentation" : "image",
       name: layer.name,
-      source: neuroglancerSource(dataset, layer),
+      visible: state.layers[index].visible,
+      source: layer.isRGB
+        ? { url: neuroglancerSource(dataset, layer), transform: { outputDimensions: { "c^": [1, ""], ...dimensions } } }
+        : neuroglancerSource(dataset, layer),
       ...(layer.category === "segmentation" ? {} : shading(layer, state.layers[index])),
     })),
     layout: "4panel",
