@@ -26,11 +26,14 @@ from fastzarr.serve.pace import Pace
 from fastzarr.serve.paths import query_of, segments_of, without_version
 from fastzarr.serve.routes import Route, Router
 from fastzarr.serve.sending import (
+    LAST,
     OpenFile,
     Receive,
     Send,
     encoded,
     head,
+    joined,
+    length_of,
     send_bytes,
     send_file,
     send_pieces,
@@ -190,6 +193,8 @@ class Application:
             raise HttpError(
                 413, f"the body has {told[:20]} bytes, expected at most {most}", (("Connection", "close"),)
             )
+        if not self._bytes_only:  # the protocol looks at the time
+            return await _whole_body(receive, most)
         try:
             async with asyncio.timeout(self.settings.read_timeout):
                 return await _whole_body(receive, most)
@@ -216,18 +221,15 @@ class Application:
         self, call: Call, body: Body, file: OpenFile | None, receive: Receive, send: Send
     ) -> None:
         if call.method == "HEAD":
-            await send({"type": "http.response.body", "body": b""})
-        elif isinstance(body, FileRange):
+            await send(LAST)
+            return
+        call.nbytes = length_of(body)
+        if isinstance(body, FileRange):
             assert file is not None
-            call.nbytes = body.length
             await send_file(file, receive, self._in_time(send))
         elif self._bytes_only:
-            call.nbytes = len(body)
-            await send_pieces(bytes(body), self._in_time(send))
+            await send_pieces(joined(body), self._in_time(send))
         else:
-            if isinstance(body, memoryview) and body.nbytes != len(body):
-                body = body.cast("B")
-            call.nbytes = len(body)
             await send_bytes(body, send)
 
     def _in_time(self, send: Send) -> Send:

@@ -17,6 +17,9 @@ class Budget:
         self.most_in_one = most_in_one
         self.most_in_all = most_in_all
         self.taken = 0
+        """Of answers that are being made, or have been made and are large."""
+        self.unsent = 0
+        """Of answers handed over that clients have not taken, when that was last looked at."""
         self._lock = Lock()
 
     def give_back(self, nbytes: int) -> None:
@@ -44,10 +47,11 @@ class Reservation:
         if nbytes < WORTH_COUNTING:
             return
         with budget._lock:
-            if budget.taken + nbytes > budget.most_in_all:
+            under_way = budget.taken + budget.unsent
+            if under_way + nbytes > budget.most_in_all:
                 raise HttpError(
                     503,
-                    f"{budget.taken} bytes of answers are under way, and {nbytes} more would be over the "
+                    f"{under_way} bytes of answers are under way, and {nbytes} more would be over the "
                     f"limit of {budget.most_in_all}; try again",
                     (("Retry-After", "1"),),
                 )

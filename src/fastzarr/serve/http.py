@@ -37,7 +37,9 @@ class FileRange:
     """Bytes of the part."""
 
 
-Body = bytes | bytearray | memoryview | FileRange
+Piece = bytes | bytearray | memoryview
+
+Body = Piece | FileRange | tuple[Piece, ...]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,7 +48,7 @@ class Response:
 
     status: int = 200
     body: Body = b""
-    """Bytes, or a contiguous memoryview of bytes, or part of a file."""
+    """Bytes, or a contiguous memoryview, or pieces of these one behind the other, or part of a file."""
     media_type: str = BINARY
     """The Content-Type; none is sent where it is empty."""
     headers: Headers = ()

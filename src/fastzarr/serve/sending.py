@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
 from functools import lru_cache
 from typing import Any
 
-from fastzarr.serve.http import FileRange, Headers, HttpError, Response
+from fastzarr.serve.http import Body, FileRange, Headers, HttpError, Piece, Response
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -18,10 +18,9 @@ RawHeaders = tuple[tuple[bytes, bytes], ...]
 
 PIECE = 1 << 18
 """Bytes of a file that are in memory at once, per answer."""
-AT_ONCE = 1 << 16
-"""Bytes of a body that are handed over without waiting until they have left."""
-WHOLE = 1 << 20
-"""Bytes of a body that a server that copies it is given in one piece."""
+AT_ONCE = 1 << 20
+"""Bytes of a body that are handed over in one piece, without waiting until they have left."""
+LAST: Message = {"type": "http.response.body", "body": b""}
 WITHOUT_BODY = (204, 304)
 
 
@@ -62,12 +61,15 @@ class OpenFile:
             yield piece
 
 
-def length_of(response: Response) -> int:
-    """Bytes of the body."""
-    body = response.body
+def length_of(body: Body) -> int:
+    """Bytes of a body."""
     if isinstance(body, FileRange):
         return body.length
-    return body.nbytes if isinstance(body, memoryview) else len(body)
+    return sum(map(_nbytes, body)) if isinstance(body, tuple) else _nbytes(body)
+
+
+def _nbytes(piece: Piece) -> int:
+    return piece.nbytes if isinstance(piece, memoryview) else len(piece)
 
 
 def head(response: Response, extra: RawHeaders) -> Message:
@@ -76,27 +78,41 @@ def head(response: Response, extra: RawHeaders) -> Message:
     if response.media_type:
         headers.append((b"content-type", response.media_type.encode("latin-1")))
     if response.status not in WITHOUT_BODY:
-        headers.append((b"content-length", b"%d" % length_of(response)))
+        headers.append((b"content-length", b"%d" % length_of(response.body)))
     return {"type": "http.response.start", "status": response.status, "headers": headers}
 
 
-async def send_bytes(body: bytes | bytearray | memoryview, send: Send) -> None:
-    """Send a body; return when almost all of it has left, so that its memory counts until then."""
-    if len(body) <= AT_ONCE:
-        await send({"type": "http.response.body", "body": body})
-        return
-    await send({"type": "http.response.body", "body": body, "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+async def send_bytes(body: Piece | tuple[Piece, ...], send: Send) -> None:
+    """Send a body. Where it is large, return when almost all of it has left: its memory counts until then."""
+    if isinstance(body, tuple):
+        for piece in body:
+            await send({"type": "http.response.body", "body": _flat(piece), "more_body": True})
+        await send(LAST)
+    elif _nbytes(body) <= AT_ONCE:
+        await send({"type": "http.response.body", "body": _flat(body)})
+    else:
+        await send({"type": "http.response.body", "body": _flat(body), "more_body": True})
+        await send(LAST)
+
+
+def _flat(piece: Piece) -> Piece:
+    """As elements of one byte, which servers count."""
+    return piece.cast("B") if isinstance(piece, memoryview) and piece.nbytes != len(piece) else piece
+
+
+def joined(body: Piece | tuple[Piece, ...]) -> bytes:
+    """A body as bytes."""
+    return b"".join(body) if isinstance(body, tuple) else bytes(body)
 
 
 async def send_pieces(body: bytes, send: Send) -> None:
     """As `send_bytes`, through a server that takes what it is given and waits with the next piece."""
-    if len(body) <= WHOLE:
+    if len(body) <= AT_ONCE:
         await send({"type": "http.response.body", "body": body})
         return
     for start in range(0, len(body), PIECE):
         await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
-    await send({"type": "http.response.body", "body": b""})
+    await send(LAST)
 
 
 def within(seconds: float, send: Send) -> Send:
@@ -117,7 +133,7 @@ async def send_file(file: OpenFile, receive: Receive, send: Send) -> None:
             if gone.done():
                 return
             await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        await send(LAST)
     finally:
         gone.cancel()
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from fastzarr.serve.budget import Budget
+from fastzarr.serve.sending import AT_ONCE
 from fastzarr.serve.settings import Settings
 
 log = logging.getLogger("fastzarr.serve")
@@ -45,6 +47,7 @@ class Protocol(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
+        transport.set_write_buffer_limits(high=AT_ONCE)
         if len(self.connections) > self.most_connections:
             transport.abort()
 
@@ -71,8 +74,9 @@ class Protocol(HttpToolsProtocol):
 class Sweeper:
     """Looks at all connections, again and again: no request needs a timer of its own."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, budget: Budget) -> None:
         self._settings = settings
+        self._budget = budget
 
     async def run(self, connections: Iterable[Any]) -> None:
         """Until cancelled."""
@@ -85,10 +89,14 @@ class Sweeper:
                 log.exception("connections could not be looked at")
 
     def sweep(self, connections: Iterable[Protocol], now: float) -> None:
-        """End those that are over time."""
+        """End those that are over time, and count what all hold that has not left."""
+        unsent = 0
         for connection in connections:
+            if connection.cycle is not None and connection.cycle.response_complete:
+                unsent += connection.transport.get_write_buffer_size()
             if self._sends_too_slowly(connection, now) or self._takes_too_slowly(connection, now):
                 _cut(connection.transport)
+        self._budget.unsent = unsent
 
     def _sends_too_slowly(self, connection: Protocol, now: float) -> bool:
         cycle = connection.cycle

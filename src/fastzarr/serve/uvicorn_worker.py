@@ -39,7 +39,9 @@ def run(application: Application, listener: socket.socket) -> None:
     server = uvicorn.Server(config)
 
     async def serve() -> None:
-        sweeper = asyncio.create_task(Sweeper(settings).run(server.server_state.connections))
+        sweeper = asyncio.create_task(
+            Sweeper(settings, application.budget).run(server.server_state.connections)
+        )
         try:
             await server.serve([listener])
         finally:
