@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,23 +39,24 @@ class ChunkFiles:
 
     def of_selection(self, selection: tuple[Any, ...]) -> tuple[str, ...] | None:
         """The files of a box of elements; None where they are many."""
-        ranges = [
-            range(first // size, -(-last // size))
-            for (first, last), size in zip(self._bounds(selection), self._chunks, strict=True)
-        ]
-        if math.prod(map(len, ranges)) > MANY:
+        first, counts = [], []
+        for item, size, length in zip(selection, self._chunks, self._shape, strict=True):
+            if type(item) is slice:
+                start, stop, _ = item.indices(length)
+                first.append(start // size)
+                counts.append(-(-stop // size) - start // size)
+            else:
+                first.append(item // size)
+                counts.append(1)
+        if max(counts) == 1:
+            return (self._template % tuple([first[axis] for axis in self._axes]),) if min(counts) else ()
+        if math.prod(counts) > MANY:
             return None
+        ranges = [range(start, start + count) for start, count in zip(first, counts, strict=True)]
         return tuple(
             self._template % tuple([point[axis] for axis in self._axes])
             for point in itertools.product(*ranges)
         )
-
-    def _bounds(self, selection: tuple[Any, ...]) -> Iterator[tuple[int, int]]:
-        for item, length in zip(selection, self._shape, strict=True):
-            if isinstance(item, slice):
-                yield item.indices(length)[:2]
-            else:
-                yield item, item + 1
 
 
 def _escaped(path: str) -> str:
