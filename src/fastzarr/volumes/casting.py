@@ -40,13 +40,19 @@ def stored_as(dtype: np.dtype[Any], where: str) -> np.dtype[Any]:
     return np.dtype(wider)
 
 
+def holds_all(dtype: np.dtype[Any], source: np.dtype[Any]) -> bool:
+    """Whether `dtype` holds each value of `source`; NumPy also says so of float64 and integers of 64 bits."""
+    rounds = dtype.kind == "f" and source.kind in "iu" and source.itemsize >= dtype.itemsize
+    return np.can_cast(source, dtype, "safe") and not rounds
+
+
 def cast(values: NDArray[Any], dtype: np.dtype[Any], how: Cast, where: str) -> NDArray[Any]:
     """`values` in another data type.
 
     `"exact"`: each keeps its value. `"round"`: to the nearest value, even where it lies halfway. What is out
     of range, or not a number in integers, is refused in both. Raises `CastError` with the first such value.
     """
-    if values.dtype == dtype or np.can_cast(values.dtype, dtype, "safe"):
+    if holds_all(dtype, values.dtype):
         return values.astype(dtype, copy=False)
     with np.errstate(invalid="ignore", over="ignore"):
         if dtype.kind == "f":

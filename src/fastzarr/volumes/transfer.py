@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from fastzarr.errors import ChunkError, ZarrError
 from fastzarr.volumes.boxes import BoundingBox
-from fastzarr.volumes.casting import Cast, cast
+from fastzarr.volumes.casting import Cast, cast, holds_all
 from fastzarr.volumes.streams import Chunk, Stream
 from fastzarr.volumes.targets import Target, put
 from fastzarr.volumes.voxels import Voxels, is_zero
@@ -285,7 +285,7 @@ def _tile_len(source: Voxels, target: Target, work: Work, where: str) -> int:
     """Voxels along each edge of the largest tile of which there is memory for `workers + 1`."""
     chunk, object_len = target.format.chunk, target.format.object_len
     values = source.dtype.itemsize + 4 * target.dtype.itemsize
-    if not np.can_cast(source.dtype, target.dtype, "safe"):
+    if not holds_all(target.dtype, source.dtype):
         values += _CHECKED_CAST
     each = source.voxel_nbytes + target.channels * values
     fixed = work.workers * (2 * source.chunk_nbytes + 3 * target.channels * target.dtype.itemsize * chunk**3)
