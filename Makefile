@@ -47,6 +47,7 @@ clean:  ## remove environments, caches and builds; results/ stays
 	command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || missing=" nginx"; \
 	command -v npm >/dev/null || missing="$$missing nodejs npm"; \
 	command -v wrk >/dev/null || missing="$$missing wrk"; \
+	command -v strace >/dev/null || missing="$$missing strace"; \
 	command -v chromium >/dev/null || missing="$$missing chromium"; \
 	[ -e /usr/share/mricron/templates ] || missing="$$missing mricron-data"; \
 	if [ -z "$$missing" ]; then touch $@; \

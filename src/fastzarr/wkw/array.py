@@ -179,9 +179,10 @@ class WkwArray(Selectable):
     def __setitem__(self, selection: Selection, value: object) -> None:
         """As of an array; slices that say their end may lie beyond `shape`, which grows with them."""
         self._require_writable()
-        if not self._bounded:
-            self._grow(selection)
-        super().__setitem__(selection, value)
+        shape = self._shape if self._bounded else self._grown(selection)
+        grid = self._grid if shape == self._shape else Grid(shape, self.shards)
+        self._set(grid.plan(selection), value, None)
+        self._become(tuple(map(max, shape, self._shape)))
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
@@ -192,25 +193,25 @@ class WkwArray(Selectable):
     def __len__(self) -> int:
         return self._header.channels
 
-    def _grow(self, selection: Selection) -> None:
-        """Have the extent reach to the end of the files in which slices end."""
+    def _grown(self, selection: Selection) -> tuple[int, ...]:
+        """The shape that reaches to the end of the files in which slices end."""
         items = list(selection) if isinstance(selection, tuple) else [selection]
-        if ... in items:
-            place = items.index(...)
+        for place in [place for place, item in enumerate(items) if item is ...]:
             items[place : place + 1] = [slice(None)] * (self.ndim - len(items) + 1)
         cube = self._header.cube_len
         shape = list(self._shape)
         for axis, item in enumerate(items[:4]):
-            if axis and isinstance(item, slice) and item.stop is not None and item.stop > shape[axis]:
-                shape[axis] = item.stop + -item.stop % cube
+            stop = _whole(item.stop) if axis and isinstance(item, slice) else None
+            if isinstance(stop, int) and stop > shape[axis]:
+                shape[axis] = stop + -stop % cube
         if any(size > most for size, most in zip(shape[1:], CUBE_OF_ALL, strict=True)):
             raise BoundsCheckError(f"got {selection!r}, expected voxels up to {CUBE_OF_ALL}")
-        if shape != list(self._shape):
-            self._become(tuple(shape))
+        return tuple(shape)
 
     def _become(self, shape: tuple[int, ...]) -> None:
-        self._grid = Grid(shape, self.shards)
-        self._shape = shape
+        if shape != self._shape:
+            self._grid = Grid(shape, self.shards)
+            self._shape = shape
 
     def _box(self, offset: Sequence[int], shape: Sequence[int]) -> tuple[slice, ...]:
         if len(offset) != 3 or len(shape) != 3:
