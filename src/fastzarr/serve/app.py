@@ -32,7 +32,6 @@ from fastzarr.serve.sending import (
     Send,
     encoded,
     head,
-    joined,
     length_of,
     send_bytes,
     send_file,
@@ -228,7 +227,7 @@ class Application:
             assert file is not None
             await send_file(file, receive, self._in_time(send))
         elif self._bytes_only:
-            await send_pieces(joined(body), self._in_time(send))
+            await send_pieces(bytes(body), self._in_time(send))
         else:
             await send_bytes(body, send)
 

@@ -39,7 +39,7 @@ class FileRange:
 
 Piece = bytes | bytearray | memoryview
 
-Body = Piece | FileRange | tuple[Piece, ...]
+Body = Piece | FileRange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +48,7 @@ class Response:
 
     status: int = 200
     body: Body = b""
-    """Bytes, or a contiguous memoryview, or pieces of these one behind the other, or part of a file."""
+    """Bytes, or a contiguous memoryview, or part of a file."""
     media_type: str = BINARY
     """The Content-Type; none is sent where it is empty."""
     headers: Headers = ()

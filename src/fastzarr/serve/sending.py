@@ -65,11 +65,7 @@ def length_of(body: Body) -> int:
     """Bytes of a body."""
     if isinstance(body, FileRange):
         return body.length
-    return sum(map(_nbytes, body)) if isinstance(body, tuple) else _nbytes(body)
-
-
-def _nbytes(piece: Piece) -> int:
-    return piece.nbytes if isinstance(piece, memoryview) else len(piece)
+    return body.nbytes if isinstance(body, memoryview) else len(body)
 
 
 def head(response: Response, extra: RawHeaders) -> Message:
@@ -82,27 +78,15 @@ def head(response: Response, extra: RawHeaders) -> Message:
     return {"type": "http.response.start", "status": response.status, "headers": headers}
 
 
-async def send_bytes(body: Piece | tuple[Piece, ...], send: Send) -> None:
+async def send_bytes(body: Piece, send: Send) -> None:
     """Send a body. Where it is large, return when almost all of it has left: its memory counts until then."""
-    if isinstance(body, tuple):
-        for piece in body:
-            await send({"type": "http.response.body", "body": _flat(piece), "more_body": True})
-        await send(LAST)
-    elif _nbytes(body) <= AT_ONCE:
-        await send({"type": "http.response.body", "body": _flat(body)})
-    else:
-        await send({"type": "http.response.body", "body": _flat(body), "more_body": True})
-        await send(LAST)
-
-
-def _flat(piece: Piece) -> Piece:
-    """As elements of one byte, which servers count."""
-    return piece.cast("B") if isinstance(piece, memoryview) and piece.nbytes != len(piece) else piece
-
-
-def joined(body: Piece | tuple[Piece, ...]) -> bytes:
-    """A body as bytes."""
-    return b"".join(body) if isinstance(body, tuple) else bytes(body)
+    if isinstance(body, memoryview) and body.nbytes != len(body):
+        body = body.cast("B")
+    if len(body) <= AT_ONCE:
+        await send({"type": "http.response.body", "body": body})
+        return
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+    await send(LAST)
 
 
 async def send_pieces(body: bytes, send: Send) -> None:
