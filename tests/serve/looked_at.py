@@ -182,9 +182,14 @@ class Look:
 
 
 def only(layer: str, samples: Mapping[str, Any], how: str = "") -> str:
-    """The part of an address that hides every layer but one."""
-    hidden = "&".join(f"layer.{name}=off" for name in samples if name != layer)
-    return hidden + (f"&layer.{layer}={how}" if how else "")
+    """The part of an address that shows one layer and hides all others."""
+    hidden = [f"layer.{name}=off" for name in samples if name != layer]
+    return "&".join([*hidden, f"layer.{layer}=on;{how}"])
+
+
+def every(samples: Mapping[str, Any]) -> str:
+    """The part of an address that shows all layers."""
+    return "&".join(f"layer.{name}=on" for name in samples)
 
 
 def grey(values: NDArray[Any], low: float, high: float) -> NDArray[np.uint32]:

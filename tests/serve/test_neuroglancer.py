@@ -73,7 +73,7 @@ def state_of(look: Look, dataset: str, layer: str) -> dict[str, Any]:
             return neuroglancerState(viewer.dataset, viewer.layers, viewer.state);
         }"""
     )
-    layers = [each for each in state["layers"] if each["name"] == layer]
+    layers = [each | {"visible": True} for each in state["layers"] if each["name"] == layer]
     bare = {"showAxisLines": False, "showScaleBar": False, "showDefaultAnnotations": False}
     return {**state, **bare, "layers": layers, "layout": "xy"}
 

@@ -10,7 +10,22 @@ from typing import Any
 import conftest
 import numpy as np
 import pytest
-from looked_at import AXES, BLACK, BRAIN, HATCH, NO_GPU, NUMBERS, ONE, TWO, Look, browser, grey, only, write
+from looked_at import (
+    AXES,
+    BLACK,
+    BRAIN,
+    HATCH,
+    NO_GPU,
+    NUMBERS,
+    ONE,
+    TWO,
+    Look,
+    browser,
+    every,
+    grey,
+    only,
+    write,
+)
 from served_samples import END, OFFSET, SIZE, VOXEL_SIZE
 
 COLOR = BRAIN["color"].mags[ONE]
@@ -235,7 +250,7 @@ def test_zoom_keeps_what_is_below_the_pointer(look: Look) -> None:
 
 @pytest.mark.parametrize("plane", AXES)
 def test_value_and_position_are_those_below_the_pointer(look: Look, plane: str) -> None:
-    page = look.view("brain", HERE)
+    page = look.view("brain", f"{HERE}&{every(BRAIN)}")
     position = [40, 30, 20]
     right, down, _ = AXES[plane]
     for across, along in [(0, 0), (3, -2), (-9, 5)]:
@@ -252,7 +267,7 @@ def test_value_and_position_are_those_below_the_pointer(look: Look, plane: str) 
 
 
 def test_ids_of_64_bits_are_told_exactly(look: Look) -> None:
-    page = look.view("numbers", HERE)
+    page = look.view("numbers", f"{HERE}&layer.int64=on")
     ids = NUMBERS["ids"].mags[ONE]
     told = page.inner_text(".readout [data-layer=ids]")
     assert told == str(ids[0, 40, 30, 20])
@@ -445,3 +460,11 @@ def test_token_is_asked_for_kept_and_carried_along(
     assert look.complaints == []
     assert not any("token=" in sent for sent in look.requests if "/data" in sent or "/api" in sent)
     look.context.close()
+
+
+def test_first_image_and_first_segmentation_are_seen_at_first(look: Look) -> None:
+    page = look.view("brain", HERE)
+    switches = page.get_by_role("switch")
+    seen = switches.evaluate_all("(all) => all.map((one) => [one.ariaLabel, one.checked])")
+    assert dict(seen) == {"Show color": True, "Show labels": True, "Show rgb": False, "Show depth": False}
+    assert page.inner_text(".readout [data-layer=rgb]") == "hidden"

@@ -16,11 +16,11 @@ export function prepared(layer) {
 export const showable = (dataset) =>
   dataset.layers.filter((layer) => voxels.isKnown(layer.dtype) && layer.mags.length > 0).map(prepared);
 
-// A window of null is found from the data.
+// The first image and the first segmentation are seen; a window of null is found from the data.
 export function defaultsOf(layer, layers) {
   const overlays = layers.some((other) => other.category === "color");
   return {
-    visible: true,
+    visible: layer === layers.find((other) => other.category === layer.category),
     opacity: layer.category === "segmentation" && overlays ? 0.4 : 1,
     window: voxels.bytesOf(layer.dtype) === 1 ? voxels.limits(layer.dtype) : null,
     windowIsChosen: false,

@@ -52,9 +52,11 @@ export class Readout {
     layers.forEach((layer, index) => {
       const row = this.rows[index];
       const mag = mags[index] ?? 0;
-      const found = valueAt(store, index, layer, mag, boxes[index], position);
+      const isHidden = !state.layers[index].visible;
+      const found = isHidden ? { text: "hidden" } : valueAt(store, index, layer, mag, boxes[index], position);
       row.value.textContent = found.text;
       row.value.classList.toggle("failed", found.failed ?? false);
+      row.value.classList.toggle("hidden", isHidden);
       row.mag.textContent = mag > 0 ? `mag ${layer.mags[mag].join("-")}` : "";
       if (row.swatch) {
         const id = found.values?.[0];

@@ -92,7 +92,7 @@ export function defaultState(dataset) {
 
 function difference(settings, usual) {
   const changes = [];
-  if (!settings.visible) changes.push("off");
+  if (settings.visible !== usual.visible) changes.push(settings.visible ? "on" : "off");
   if (settings.opacity !== usual.opacity) changes.push(`opacity:${short(settings.opacity)}`);
   if (settings.window !== null && String(settings.window) !== String(usual.window)) changes.push(`window:${settings.window.map(short).join(":")}`);
   if (settings.channel !== usual.channel) changes.push(`channel:${settings.channel}`);
@@ -105,7 +105,7 @@ function apply(settings, text) {
   for (const change of text.split(";")) {
     const [name, ...values] = change.split(":");
     const [first, second] = values.map(number);
-    if (name === "off") settings.visible = false;
+    if (name === "on" || name === "off") settings.visible = name === "on";
     if (name === "opacity" && first !== null && first !== undefined) settings.opacity = clamp(first, 0, 1);
     if (name === "window" && first < second) {
       settings.window = [first, second];
