@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -267,3 +268,38 @@ def test_metrics(in_process, tmp_path: Path) -> None:
     assert 'fastzarr_requests_total{method="other",route="",status="404"} 1.0' in text
     assert 'fastzarr_request_seconds_count{route="/t/{name}/end"} 2.0' in text
     assert "fastzarr_cache_bytes 0.0" in text
+
+
+def test_too_many_requests_at_once_are_refused(in_process, tmp_path: Path) -> None:
+    client = in_process(tmp_path, extra=EXTRA, max_requests=3)
+    client.app.under_way = 2
+    assert client.get("/later").status == 200
+    client.app.under_way = 3
+    busy = client.get("/later")
+    assert (busy.status, busy.headers["retry-after"]) == (503, "1")
+
+
+def test_handlers_that_take_too_long_are_given_up(in_process, tmp_path: Path) -> None:
+    waiting = Event()
+
+    def wait(site: Site, request: Request) -> Response:
+        assert waiting.wait(30)
+        return Response()
+
+    route = Route(method="GET", pattern="/wait", handler=wait, heavy=True)
+    reply = in_process(tmp_path, extra=(route,), handler_timeout=0.05).get("/wait")
+    waiting.set()
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    assert b"took too long" in reply.body
+
+
+def test_a_root_of_ones_own_for_links(in_process, tmp_path: Path) -> None:
+    route = Route(
+        method="GET",
+        pattern="/root",
+        handler=lambda site, request: Response(body=f"{request.root} {request.token}".encode()),
+    )
+    client = in_process(tmp_path, extra=(route,))
+    assert client.get("/root", host="localhost:81").body == b"http://localhost:81 "
+    behind = in_process(tmp_path, extra=(route,), public_url="https://data.example/v/", token="s")
+    assert behind.get("/root?token=s", host="data.example").body == b"https://data.example/v s"
