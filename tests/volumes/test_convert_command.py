@@ -1,0 +1,115 @@
+"""`fastzarr convert`: options, output and errors."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from oracle import assert_same
+from volume_oracles import smooth
+
+import fastzarr
+from fastzarr import wkw
+from fastzarr.cli import main
+from fastzarr.cli.sizes import readable
+from fastzarr.volumes import properties
+from fastzarr.volumes.boxes import BoundingBox
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["convert", *map(str, arguments)])
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Any:
+    values = smooth((1, 40, 30, 20), "u1")[0]
+    fastzarr.create_array(tmp_path / "em.zarr", data=values.transpose(2, 1, 0), chunks=(8, 8, 8))
+    return tmp_path / "em.zarr", values
+
+
+def test_options_reach_the_conversion(source: Any, tmp_path: Path) -> None:
+    path, values = source
+    found = run(
+        *(path, tmp_path / "out", "--to", "wkw", "--codec", "lz4", "--chunk", 8, "--shard", 16),
+        *("--layer", "raw", "--category", "segmentation", "--dtype", "uint16", "--downsample", 1),
+        *("--voxel-size", "0.01,0.01,0.03um", "--bbox", "2,4,6,30,20,10", "--name", "demo"),
+        *("--memory", "64M", "--workers", 2, "--verify", "full", "--axes", "zyx"),
+    )
+    assert found.exit_code == 0, found.output
+    assert "raw/1: " in found.stdout
+    assert "verified twice" in found.stdout
+    dataset = properties.read(tmp_path / "out")
+    assert (dataset.name, dataset.voxel_size) == ("demo", (10.0, 10.0, 30.0))
+    (layer,) = dataset.layers
+    assert (layer.name, layer.category, layer.dtype) == ("raw", "segmentation", np.uint16)
+    assert layer.bounding_box == BoundingBox(offset=(2, 4, 6), size=(30, 20, 10))
+    assert [mag.mag for mag in layer.mags] == [(1, 1, 1), (2, 2, 1)]
+    array = wkw.open(tmp_path / "out/raw/1")
+    assert (array.block_type, array.chunks, array.shards) == ("lz4", (1, 8, 8, 8), (1, 16, 16, 16))
+    assert_same(array[0, 2:32, 4:24, 6:16], values[2:32, 4:24, 6:16].astype("u2"))
+
+
+def test_report_as_json(source: Any, tmp_path: Path) -> None:
+    found = run(source[0], tmp_path / "out", "--json")
+    report = json.loads(found.stdout)
+    assert report["path"] == str(tmp_path / "out")
+    assert report["mags"][0]["voxels"] == 40 * 30 * 20
+    assert report["notes"] == ["the source tells no voxel size; 1 nm is taken, give voxel_size for another"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("--bbox", "1,2,3"), "got '1,2,3', expected six numbers x,y,z,width,height,depth"),
+        (("--mags", "1,x"), "got '1,x', expected magnifications such as 1,2-2-1"),
+        (("--voxel-size", "1,2"), "got '1,2', expected sizes such as 11.24,11.24,25 or 0.5mm"),
+        (("--voxel-size", "3furlongs"), "got '3furlongs', expected sizes such as"),
+        (("--memory", "much"), "got 'much', expected bytes, such as 1048576, 512M or 2GiB"),
+        (("--downsample", "all"), "got 'all', expected a number or auto"),
+        (("--offset", "1,2,-3"), "got '1,2,-3', expected three numbers x,y,z"),
+        (("--layers", "a,,b"), "got 'a,,b', expected names such as color,segmentation"),
+    ],
+)
+def test_options_that_are_not_understood(arguments: tuple[str, ...], text: str, tmp_path: Path) -> None:
+    found = run("source", tmp_path / "out", *arguments)
+    assert found.exit_code == 2
+    assert text in " ".join(found.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ("--codec", "zip"),
+            "format: codec: got 'zip', expected for zarr3 one of zstd, gzip, blosc, lz4, none",
+        ),
+        (("--level", "30"), "format: level: got 30, expected -131072 to 22 for zstd"),
+        (("--to", "wkw", "--level", "3"), "level: got 3, expected none, since lz4hc has no levels"),
+        (("--to", "wkw", "--chunk", "24"), "chunk: got 24, expected a number from 1 to 1024, a power of two"),
+        (("--shard", "40"), "shard: got 40, expected a multiple of the chunk's 32 up to 4096"),
+        (("--downsample", "99"), "options: downsample: got 99, expected 'auto' or 0 to 16"),
+        (("--layer", "../up"), "options: layer: got '../up', expected letters, digits"),
+        (("--dtype", "text"), "dtype: got 'text', expected one of uint8"),
+        (("--dtype", "uint8", "--axes", "zz"), "axes: got 'zz' for shape (20, 30, 40), expected 3 different"),
+    ],
+)
+def test_failures_are_one_line_without_a_traceback(
+    source: Any, arguments: tuple[str, ...], text: str, tmp_path: Path
+) -> None:
+    found = run(source[0], tmp_path / "out", *arguments)
+    assert found.exit_code == 1
+    assert found.stderr.startswith("fastzarr: ")
+    assert text in found.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_sizes_for_people() -> None:
+    assert [readable(n) for n in (0, 1023, 1024, 3 << 19, 1 << 50)] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "1.5 MiB",
+        "1024.0 TiB",
+    ]
