@@ -420,3 +420,51 @@ def test_the_document_of_a_dataset(tmp_path: Path, in_process: Callable[..., Any
     assert described.voxel_size == (4.0, 4.0, 8.0)
     assert described.layers[0].bounding_box == BOX
     assert client.get("/data/datasets/other/datasource-properties.json").status == 404
+
+
+def test_histogram(tmp_path: Path, in_process: Callable[..., Any]) -> None:
+    data = make_dataset(tmp_path, "array v3")
+    answer = in_process(tmp_path).get(f"{layer_path('array')}/histogram")
+    (found,) = answer.json()
+    counts = np.bincount(data.ravel(), minlength=256)
+    assert found == {
+        "elementCounts": counts.tolist(),
+        "numberOfElements": data.size,
+        "min": 0,
+        "max": 255,
+    }
+
+
+@pytest.mark.parametrize("form", ["wkw lz4", "ome 0.5"])
+def test_histograms_are_of_the_coarsest_magnification_in_the_bounding_box(
+    tmp_path: Path, in_process: Callable[..., Any], form: str
+) -> None:
+    data = coarse_of(make_dataset(tmp_path, form, "uint16"), form)
+    (found,) = in_process(tmp_path).get(f"{layer_path(form)}/histogram").json()
+    inside = data[(slice(None), *BOX.in_mag((2, 2, 1)).slices())] if form in DESCRIBED else data
+    assert (found["min"], found["max"]) == (inside.min(), inside.max())
+    assert sum(found["elementCounts"]) == found["numberOfElements"] == inside.size
+    assert found["elementCounts"] == np.histogram(inside, 256)[0].tolist()
+
+
+def test_histograms_of_colours_and_of_what_is_no_number(
+    tmp_path: Path, in_process: Callable[..., Any]
+) -> None:
+    data = make_dataset(tmp_path / "rgb", "ome 0.5", channels=3)
+    found = in_process(tmp_path / "rgb").get(f"{layer_path('ome')}/histogram").json()
+    assert len(found) == len(data) == 3
+    values = np.full((8, 8, 8), np.nan, "float32")
+    values[0, 0, :3] = (1.5, -2.5, np.inf)
+    fastzarr.create_array(tmp_path / "f/sample", data=values)
+    (of_floats,) = in_process(tmp_path / "f").get(f"{layer_path('array')}/histogram").json()
+    assert (of_floats["numberOfElements"], of_floats["min"], of_floats["max"]) == (2, -2.5, 1.5)
+
+
+def test_a_place_with_data(tmp_path: Path, in_process: Callable[..., Any]) -> None:
+    values = np.zeros((64, 64, 64), "uint16")
+    fastzarr.create_array(tmp_path / "sample", data=values, chunks=(32, 32, 32))
+    client = in_process(tmp_path, cache_bytes=0)
+    path = f"{layer_path('array')}/findData"
+    assert client.get(path).json() == {"position": None, "mag": None, "resolution": None}
+    fastzarr.open_array(tmp_path / "sample")[50, 40, 3] = 7
+    assert client.get(path).json() == {"position": [3, 40, 50], "mag": [1, 1, 1], "resolution": [1, 1, 1]}

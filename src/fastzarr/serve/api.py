@@ -8,9 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from fastzarr.serve.datasets import Dataset, Layer
-from fastzarr.serve.http import JSON, HttpError, Request, Response
+from fastzarr.serve.http import JSON, Request, Response
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
+from fastzarr.serve.wishes import dataset_of
 
 _HEADERS = (("Cache-Control", "no-cache"),)
 
@@ -27,10 +28,7 @@ def list_datasets(site: Site, request: Request) -> Response:
 
 def get_dataset(site: Site, request: Request) -> Response:
     """One dataset."""
-    name = request.params["dataset"]
-    dataset = site.catalogue.datasets.get(name)
-    if dataset is None:
-        raise HttpError(404, f"there is no dataset {name[:80]!r}")
+    dataset = dataset_of(site, request.params["dataset"])
     return Response(
         body=json.dumps(describe(dataset, site, request)).encode(), media_type=JSON, headers=_HEADERS
     )

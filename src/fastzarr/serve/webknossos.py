@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Mapping
-from typing import NoReturn
+from collections.abc import Callable
 from urllib.parse import quote
 
 import numpy as np
 
 from fastzarr.errors import ZarrError
-from fastzarr.serve import wishes
+from fastzarr.serve import sampling, wishes
 from fastzarr.serve.cache import BucketCache
-from fastzarr.serve.datasets import Layer
 from fastzarr.serve.http import JSON, Answer, HttpError, Request, Response
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
-from fastzarr.serve.wishes import Wish
+from fastzarr.serve.wishes import Wish, dataset_of, layer_of
 
 log = logging.getLogger("fastzarr.serve")
 
@@ -41,7 +39,7 @@ Found = Piece | None | Exception
 
 def post_data(site: Site, request: Request) -> Answer:
     """The buckets of a list, one behind the other; headers tell those that are left out."""
-    layer = _layer(site, request)
+    layer = layer_of(site, request)
     _require_json(request)
     asked = wishes.cubes(request.body, layer, site.settings)
     request.reserve(sum(wish.nbytes for wish in asked))
@@ -53,20 +51,20 @@ def post_data(site: Site, request: Request) -> Answer:
 
 def get_cutout(site: Site, request: Request) -> Answer:
     """A box of voxels, whole: what isn't stored is zero."""
-    layer = _layer(site, request)
+    layer = layer_of(site, request)
     return _cutout(site, request, wishes.box_of_query(request.query, layer, site.settings))
 
 
 def post_cutout(site: Site, request: Request) -> Answer:
     """As `get_cutout`, told by JSON."""
-    layer = _layer(site, request)
+    layer = layer_of(site, request)
     _require_json(request)
     return _cutout(site, request, wishes.box(request.body, layer, site.settings))
 
 
 def get_bucket(site: Site, request: Request) -> Answer:
     """A cube by its coordinates in cubes, as KNOSSOS asks for it."""
-    layer = _layer(site, request)
+    layer = layer_of(site, request)
     mag, x, y, z = (_number(request.params[name], name) for name in ("mag", "x", "y", "z"))
     edge = wishes.whole(request.query, "cubeSize", KNOSSOS_CUBE)
     found = next((m for m in layer.mags if max(m) == mag), (mag,) * 3)
@@ -79,33 +77,12 @@ def get_bucket(site: Site, request: Request) -> Answer:
 def get_properties(site: Site, request: Request) -> Response:
     """Where `datasource-properties.json` is; the paths in it are relative to that place."""
     name = request.params["dataset"]
-    if name not in site.catalogue.datasets:
-        _no_dataset(name)
+    dataset_of(site, name)
     document = "zarr3_experimental/" + quote(name, safe="") + "/datasource-properties.json"
     token = f"?token={quote(request.token, safe='')}" if request.token else ""
     return Response(
         status=307, media_type="", headers=(("Location", f"{request.root}/data/{document}{token}"),)
     )
-
-
-def _layer(site: Site, request: Request) -> Layer:
-    name = request.params["dataset"]
-    dataset = site.catalogue.datasets.get(name)
-    if dataset is None:
-        _no_dataset(name)
-    title = request.params["layer"]
-    layer: Layer | None = dataset.layers.get(title)
-    if layer is None:
-        raise HttpError(404, f"dataset {name} has no layer {title[:80]!r}; it has {_names(dataset.layers)}")
-    return layer
-
-
-def _no_dataset(name: str) -> NoReturn:
-    raise HttpError(404, f"there is no dataset {name[:80]!r}")
-
-
-def _names(named: Mapping[str, object]) -> str:
-    return ", ".join(list(named)[:10]) or "none"
 
 
 def _require_json(request: Request) -> None:
@@ -252,4 +229,4 @@ def _routes() -> tuple[Route, ...]:
     )
 
 
-ROUTES = _routes()
+ROUTES = (*_routes(), *sampling.ROUTES)

@@ -7,9 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, NoReturn
 
-from fastzarr.serve.datasets import Layer
-from fastzarr.serve.http import HttpError
+from fastzarr.serve.datasets import Dataset, Layer
+from fastzarr.serve.http import HttpError, Request
 from fastzarr.serve.settings import Settings
+from fastzarr.serve.site import Site
 from fastzarr.serve.volume import NOWHERE, Point, Volume
 from fastzarr.volumes.boxes import Vec3, mag_name, parse_mag
 
@@ -41,6 +42,25 @@ class Wish(NamedTuple):
         """Bytes of its voxels, before any are put together."""
         x, y, z = self.size
         return 0 if self.volume is None else x * y * z * self.volume.voxel_bytes
+
+
+def dataset_of(site: Site, name: str) -> Dataset:
+    """The dataset of a name; 404 where there is none."""
+    dataset: Dataset | None = site.catalogue.datasets.get(name)
+    if dataset is None:
+        raise HttpError(404, f"there is no dataset {name[:80]!r}")
+    return dataset
+
+
+def layer_of(site: Site, request: Request) -> Layer:
+    """The layer of a request; 404 where there is none."""
+    name, title = request.params["dataset"], request.params["layer"]
+    dataset = dataset_of(site, name)
+    layer = dataset.layers.get(title)
+    if layer is None:
+        there = ", ".join(list(dataset.layers)[:10]) or "none"
+        raise HttpError(404, f"dataset {name} has no layer {title[:80]!r}; it has {there}")
+    return layer
 
 
 def of_json(body: bytes) -> Any:
