@@ -1,6 +1,6 @@
 // One plane: its image, the cross-hair above it, and what pointer and wheel do on it.
 
-import { AXES, PLANES, chooseMag, extent } from "./geometry.js";
+import { PLANES, chooseMag, extent, runs } from "./geometry.js";
 import { INSIDE, blender, colourer, paintLayer } from "./paint.js";
 
 const CLICK = 4; // pixels that a pointer may move between down and up for a click
@@ -124,14 +124,15 @@ export class Plane {
     return colour;
   }
 
+  // Black where the dataset is, whatever has been loaded of it.
   fillBox({ low, high }, width, height) {
     const { u, v } = this.axes;
-    const edge = (axis, place, most) =>
-      Math.min(most, Math.max(0, Math.round(this.toPixel(axis, place) * this.ratio)));
-    const [left, right] = [edge(u, low[u], width), edge(u, high[u], width)];
-    for (let y = edge(v, low[v], height); y < edge(v, high[v], height); y++) {
-      this.image.fill(INSIDE, y * width + left, y * width + right);
-    }
+    const { centre } = this.viewer.state;
+    const [across, down] = [[u, width], [v, height]].map(([axis, pixels]) => {
+      const found = runs(pixels, centre[axis], 1 / this.perVoxel(axis) / this.ratio, 1, low[axis], high[axis]).runs;
+      return found.length > 0 ? [found[0].from, found.at(-1).to] : [0, 0];
+    });
+    for (let y = down[0]; y < down[1]; y++) this.image.fill(INSIDE, y * width + across[0], y * width + across[1]);
   }
 
   listen() {
@@ -199,5 +200,3 @@ export class Plane {
     return [event.clientX - left, event.clientY - top];
   }
 }
-
-export const axisNames = ({ u, v, w }) => ({ u: AXES[u], v: AXES[v], w: AXES[w] });
