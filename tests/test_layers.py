@@ -153,7 +153,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     ),
     "serve": (PUBLIC, "errors", "ranges", "wkw", "volumes"),
     # 9: commands
-    "cli": (PUBLIC, "wkw", "volumes", "bench", "serve"),
+    "cli": (PUBLIC, "errors", "wkw", "volumes", "bench", "serve"),
     "__main__": ("cli",),
     # the public names: all of the library, and nothing of the applications
     PUBLIC: (*ARRAYS, "storage", "writer"),
