@@ -13,6 +13,7 @@ from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from tempfile import TemporaryDirectory
 from time import monotonic
+from typing import Any
 
 from fastzarr.serve import granian_worker, metrics, uvicorn_worker
 from fastzarr.serve.app import make_application
@@ -31,20 +32,45 @@ PATIENCE = 8.0
 
 
 def listen(settings: Settings) -> socket.socket:
-    """The listening socket; `ServerError` where it can't be had."""
-    family = socket.AF_INET6 if ":" in settings.bind else socket.AF_INET
-    listener = socket.socket(family)
-    if sys.platform != "win32":
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    """The socket of the address asked for; `ServerError` where it can't be had.
+
+    It listens itself where processes share it, else it keeps the port for theirs.
+    """
     try:
-        listener.bind((settings.bind, settings.port))
-        if settings.server == "uvicorn":
+        # First alone, so that a port that others share isn't taken for free.
+        listener = _bound((settings.bind, settings.port), shared=False)
+        if _each_its_own(settings):
+            address = listener.getsockname()
+            listener.close()
+            listener = _bound(address, shared=True)
+        elif settings.server == "uvicorn":
             listener.listen(uvicorn_worker.BACKLOG)
     except (OSError, OverflowError) as failure:
-        listener.close()
         raise ServerError(_why_not(failure, settings)) from failure
     listener.set_inheritable(True)
     return listener
+
+
+def _each_its_own(settings: Settings) -> bool:
+    """Whether each worker has a socket, among which the system spreads connections evenly.
+
+    With one for all, the worker that wakes first takes all connections there are.
+    """
+    return settings.server == "uvicorn" and settings.workers > 1 and sys.platform == "linux"
+
+
+def _bound(address: tuple[Any, ...], *, shared: bool) -> socket.socket:
+    bound = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
+    try:
+        if sys.platform != "win32":
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if shared:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        bound.bind(address)
+    except BaseException:
+        bound.close()
+        raise
+    return bound
 
 
 def _why_not(failure: Exception, settings: Settings) -> str:
@@ -83,7 +109,12 @@ def _work(settings: Settings, listener: socket.socket, parent: int) -> None:
     hold(parent)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        uvicorn_worker.run(make_application(settings), listener)
+        application = make_application(settings)
+        if _each_its_own(settings):
+            with listener:
+                listener = _bound(listener.getsockname(), shared=True)
+            listener.listen(uvicorn_worker.BACKLOG)
+        uvicorn_worker.run(application, listener)
     except KeyboardInterrupt:
         return
 

@@ -13,6 +13,9 @@ from fastzarr.serve.app import Application
 from fastzarr.serve.uvicorn_protocol import Protocol, Sweeper
 
 BACKLOG = 2048
+ACCEPTS = 16
+"""Connections taken per turn of the loop. libuv takes one per listener, which is none too many while each
+turn answers hundreds of requests: others would wait for seconds."""
 GRACE = 5
 """Seconds for answers under way when the server ends."""
 
@@ -43,7 +46,7 @@ def run(application: Application, listener: socket.socket) -> None:
             Sweeper(settings, application.budget).run(server.server_state.connections)
         )
         try:
-            await server.serve([listener])
+            await server.serve([listener, *(listener.dup() for _ in range(ACCEPTS - 1))])
         finally:
             sweeper.cancel()
 
