@@ -16,10 +16,9 @@ import click
 from rich.console import Console
 
 from fastzarr.cli.served import print_started
-from fastzarr.errors import ZarrError
 from fastzarr.serve import server
 from fastzarr.serve.catalogue import Catalogue
-from fastzarr.serve.errors import CatalogueError
+from fastzarr.serve.errors import CatalogueError, ServerError
 from fastzarr.serve.settings import Settings
 
 DEFAULTS = {field.name: field.default for field in fields(Settings)}
@@ -127,7 +126,7 @@ def serve(source: Path, token: str, token_file: Path | None, as_json: bool, **gi
             sys.stdout.flush()
             del catalogue
             server.run(settings, listener)
-    except ZarrError as failure:
+    except (CatalogueError, ServerError) as failure:
         click.echo(f"fastzarr: {failure}", err=True)
         sys.exit(1)
     except KeyboardInterrupt:
