@@ -10,8 +10,8 @@ from fastzarr.bench.serving.peers.base import Batch, HttpRequest, Server, Server
 class Chunkmirage:
     """Zarr v3 without compression, read by TensorStore, kept in its cache of chunks.
 
-    Its default of 40 threads is as fast as 1 or 2 with its cache, and 1.1 to 1.3 times as fast without. All
-    of the budget is for its own cache: with TensorStore's instead it has 0.6 of the speed.
+    Its default of 40 threads is 1.0 to 1.1 times as fast as 1 or 2 with its cache, 1.0 to 1.3 without. All of
+    the budget is for its own cache: with TensorStore's instead it has 0.6 of the speed.
     """
 
     name = "chunkmirage"

@@ -12,8 +12,8 @@ from fastzarr.bench.serving.peers.base import Batch, HttpRequest, Server, Server
 
 
 class Tiled:
-    """Its virtual Zarr v2, 1.2 times as fast for uint8 as its route `/array/full` and 1.0 to 1.2 for uint32;
-    `/array/block` is 0.8.
+    """Its virtual Zarr v2, 1.2 times as fast for uint8 as its route `/array/full`, 0.9 to 1.2 for uint32;
+    `/array/block` has 0.8 of that route's speed.
 
     In a group, because 0.2.20 answers chunks of an array without one by 500. Open to all, so that no key is
     checked. zarr-python's fused codec pipeline, and one thread, are no faster (0.9 to 1.1).

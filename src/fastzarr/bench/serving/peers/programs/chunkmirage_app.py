@@ -8,11 +8,11 @@ import json
 import os
 from typing import Any
 
-from chunkmirage import create_app  # type: ignore[import-not-found]
-from chunkmirage.cache import LRUCache  # type: ignore[import-not-found]
-from chunkmirage.frontends import get_frontend  # type: ignore[import-not-found]
-from chunkmirage.pipeline import PipelineSpec  # type: ignore[import-not-found]
-from chunkmirage.server import DatasetRegistry  # type: ignore[import-not-found]
+from chunkmirage import create_app  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from chunkmirage.cache import LRUCache  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from chunkmirage.frontends import get_frontend  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from chunkmirage.pipeline import PipelineSpec  # type: ignore[import-not-found,import-untyped,unused-ignore]
+from chunkmirage.server import DatasetRegistry  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 
 def application() -> Any:

@@ -4,12 +4,12 @@ import json
 import os
 from typing import Any
 
-import dask  # type: ignore[import-not-found]
-import dask.array  # type: ignore[import-not-found]
-import xarray  # type: ignore[import-not-found]
-import xpublish  # type: ignore[import-not-found]
+import dask  # type: ignore[import-not-found,import-untyped,unused-ignore]
+import dask.array  # type: ignore[import-not-found,import-untyped,unused-ignore]
+import xarray  # type: ignore[import-not-found,import-untyped,unused-ignore]
+import xpublish  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import zarr
-from xpublish_zarr import ZarrPlugin  # type: ignore[import-not-found]
+from xpublish_zarr import ZarrPlugin  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 LEAST = 2**20
 """Bytes, its own default; metadata is kept in the cache too."""

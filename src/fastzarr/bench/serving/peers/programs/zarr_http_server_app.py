@@ -5,7 +5,7 @@ import os
 from typing import Any
 
 from zarr.storage import LocalStore
-from zarr_http_server import store_app  # type: ignore[import-not-found]
+from zarr_http_server import store_app  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 
 def application() -> Any:

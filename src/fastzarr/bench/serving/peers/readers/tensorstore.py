@@ -17,8 +17,8 @@ INDEX_BYTES = 2**20
 class TensorStore:
     """All reads of a request are begun before the first is waited for.
 
-    Files are mapped, and not looked at again whether they changed. As fast: one `Batch` for the reads (0.9 to
-    1.1), other limits of concurrency (0.9 to 1.1).
+    Files are mapped, and not looked at again whether they changed. As fast: one `Batch` for the reads (1.0),
+    one thread for copies (0.8 to 1.2).
     """
 
     module = "tensorstore"
