@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def test_void_rows_do_not_count() -> None:
     assert void.rates() == [5000]
     assert (void.rate, void.transfer) == (None, None)
     text = printed(bundle)
-    assert "slow <peer>, zarr3 lz4: void: 7 answers other than 2xx" in text
+    assert "zarr3 lz4, slow <peer>: void: 7 answers other than 2xx" in text
     assert "5,000" not in text
 
 
@@ -85,6 +86,16 @@ def test_table(width: int) -> None:
     assert "fits into the 512 MiB of each process" in " ".join(text.split())
     assert "slow <peer>: reads with the wheel" in text
     assert ("p50" in text) == (width == 160)
+
+
+def test_a_busy_machine_is_told(tmp_path: Path) -> None:
+    bundle = serving.bundle()
+    assert summary.busy_text(bundle) is None
+    busy = serving.bundle(host=replace(bundle.host, load_average=(0.7, 1, 1)))
+    assert "a load average of 0.7 on 2 cores" in printed(busy)
+    results.save(busy, tmp_path / "serve.json")
+    page = render_serving(tmp_path / "serve.json", tmp_path)[-1]
+    assert "a load average of 0.7 on 2 cores" in page.read_text(encoding="utf-8")
 
 
 def test_incomplete_and_empty_bundles_are_shown() -> None:

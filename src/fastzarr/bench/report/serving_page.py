@@ -49,9 +49,11 @@ def render_serving(results_json: Path, out_dir: Path) -> list[Path]:
     html = environment.get_template("serving.html").render(
         bundle=bundle,
         sections=summary.sections(bundle),
+        busy=summary.busy_text(bundle),
         headlines=summary.headlines(bundle),
         load_text=serving_table.load_text,
         remarks=serving_table.remarks,
+        notes=serving_table.notes(bundle),
         leads=summary.leads,
         legend=serving_table.legend(bundle),
         caches=[summary.cache_text(bundle, layer) for layer in bundle.layers],

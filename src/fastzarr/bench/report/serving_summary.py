@@ -12,6 +12,8 @@ PER_REQUEST = 6
 """Buckets of a request."""
 NEAR = 0.15
 """Most that two formats may differ where their codecs cost the same."""
+BUSY = 0.3
+"""Load average per core at the start from which others use the machine."""
 FLAT = 0.01
 """Most that memory may have grown in the second half of a long load, as a share of it."""
 
@@ -203,6 +205,17 @@ def cache_text(bundle: Bundle, layer: LayerRecord) -> str:
     budget = bundle.cache_bytes / bundle.workers / 2**20
     fits = "fits" if size <= budget else "does not fit"
     return f"{layer.name}: {size:,.0f} MiB decoded, {fits} into the {budget:,.0f} MiB of each process"
+
+
+def busy_text(bundle: Bundle) -> str | None:
+    """That others used the machine when the run began, or None; later the load is that of the run itself."""
+    load = bundle.host.load_average[0]
+    if load <= BUSY * bundle.cores:
+        return None
+    return (
+        f"The machine was busy when the run began: a load average of {load:.1f} on {bundle.cores} cores. "
+        f"Rates are too low then, and differ by chance."
+    )
 
 
 def headlines(bundle: Bundle) -> list[str]:

@@ -37,6 +37,10 @@ def print_serving(bundle: Bundle, console: Console) -> None:
             )
     if not bundle.complete:
         console.print(Text("INCOMPLETE: the run was interrupted; what it had is shown.", style="bold yellow"))
+    if busy := summary.busy_text(bundle):
+        console.print(Text(textwrap.fill(busy, console.width), style="yellow"))
+    for note in notes(bundle):
+        _print_dim(note, console)
     for layer in bundle.layers:
         _print_dim(summary.cache_text(bundle, layer), console)
     _print_dim(legend(bundle), console)
@@ -51,22 +55,27 @@ def load_text(section: Section) -> str:
 
 
 def remarks(section: Section) -> list[str]:
-    """Why rows don't count, and what else is to be known of them."""
-    found = []
+    """Why rows don't count, and what else is to be known of them; those of one kind in one line."""
+    found: dict[tuple[str, str], list[str]] = {}
     for line in section.lines:
-        where = f"{line.row.server}, {line.layer.format} {line.layer.coding}"
-        if line.row.status != "ok":
-            found.append(f"{where}: {line.row.status}: {line.row.reason}")
-        elif line.row.reason:
-            found.append(f"{where}: {line.row.reason}")
-        if line.row.answers_per_request > 1 and line.row.samples:
-            found.append(
-                f"{where}: {line.row.answers_per_request} answers are one request; latency is of one answer"
-            )
-    if section.load.temperature == "cold":
-        found += _cold(section)
-    notes = {line.row.server: line.row.note for line in section.lines if line.row.note}
-    return [*found, *(f"{server}: {note}" for server, note in notes.items())]
+        row, stored = line.row, f"{line.layer.format} {line.layer.coding}"
+        texts = [f"{row.status}: {row.reason}" if row.status != "ok" else row.reason]
+        if row.answers_per_request > 1 and row.samples:
+            texts.append(f"{row.answers_per_request} answers are one request; latency is of one answer")
+        for text in filter(None, texts):
+            found.setdefault((stored, text), []).append(row.server)
+    listed = [f"{stored}, {', '.join(servers)}: {text}" for (stored, text), servers in found.items()]
+    return [*listed, *(_cold(section) if section.load.temperature == "cold" else ())]
+
+
+def notes(bundle: Bundle) -> list[str]:
+    """What servers do otherwise than the rest."""
+    found: dict[str, list[str]] = {}
+    for row in bundle.rows:
+        servers = found.setdefault(row.note, [])
+        if row.samples and row.server not in servers:
+            servers.append(row.server)
+    return [f"{', '.join(servers)}: {note}" for note, servers in found.items() if note and servers]
 
 
 def _cold(section: Section) -> Iterator[str]:
@@ -95,7 +104,7 @@ def legend(bundle: Bundle) -> str:
 def _table(section: Section, width: int) -> Table:
     wide = width >= WIDE
     table = Table(**STYLE, padding=(0, 0, 0, 1))
-    table.add_column("\nserver", no_wrap=True)
+    table.add_column("\nserver", min_width=15)
     table.add_column("\nstored", no_wrap=True)
     for name in ("requests\n/s", "/s per\ncore", "÷\n2023", "÷\n2024"):
         table.add_column(name, justify="right", no_wrap=True)
