@@ -7,6 +7,8 @@ from enum import Enum
 from pathlib import Path
 
 import fastzarr
+import fastzarr.volumes
+import fastzarr.wkw
 
 SNAPSHOT = Path(__file__).with_name("public_surface.txt")
 
@@ -54,11 +56,14 @@ def described(prefix: str, names: Iterable[str], owner: object) -> Iterator[str]
             yield f"class {prefix}{name}{signature(found)}"
             yield from members(found)
         else:
-            yield f"{prefix}{name}{signature(found) if callable(found) else ''}"
+            yield f"{prefix}{name}{signature(found) if inspect.isroutine(found) else ''}"
 
 
 def surface() -> str:
-    return "\n".join(described("", fastzarr.__all__, fastzarr)) + "\n"
+    lines = [*described("", fastzarr.__all__, fastzarr)]
+    for module in (fastzarr.wkw, fastzarr.volumes):
+        lines += described(f"{module.__name__.removeprefix('fastzarr.')}.", module.__all__, module)
+    return "\n".join(lines) + "\n"
 
 
 def test_public_surface_is_the_snapshot() -> None:
