@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import fastzarr
 from fastzarr.errors import ChunkError, SelectionError
+from fastzarr.serve.cache import BucketCache
 from fastzarr.serve.volume import Volume
 from fastzarr.volumes.boxes import BoundingBox
 
@@ -226,7 +227,8 @@ def test_paths_are_the_files_that_a_bucket_is_from(tmp_path: Path) -> None:
     names = sorted(str(Path(path).relative_to(tmp_path)) for path in paths)
     assert names == ["100%d/c/0/4/2/2", "100%d/c/0/4/3/2"]  # the rest of the bucket is outside
     assert all(Path(path).exists() for path in paths)
-    assert volume.paths((0, 0, 0), 64) is None
+    of_many = Volume(made(tmp_path / "many", "cxyz", noise(1, "uint8"), chunks=8), "cxyz")
+    assert of_many.paths((0, 0, 0), 64) is None
     assert volume.paths((99, 0, 0)) == ()
 
 
@@ -249,3 +251,37 @@ def test_buckets_that_are_chunks_are_read_in_one_call(
     x_first = layout in ("as webknossos writes", "unsharded", "v2, order F", "channels last")
     same = x_first or (channels == 1 and layout in ("OME", "OME, no codec", "v2"))
     assert calls == ([2] if same else [])
+
+
+@pytest.mark.parametrize("boxed", [False, True])
+@pytest.mark.parametrize("chunks", [(64, 64, 64), (48, 70, 9), (20, 50, 40), (70, 50, 1), (16, 64, 16)])
+def test_buckets_in_the_same_chunks_are_read_with_one(
+    tmp_path: Path, chunks: tuple[int, ...], boxed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The cache then has them as `buckets` gives them."""
+    data = noise(1, "uint16")
+    data[:, :, :, 24:32] = 0
+    array = made(tmp_path / "a", "cxyz", data, chunks=(0, *chunks))
+    box = BoundingBox(offset=(9, 5, 3), size=(50, 40, 35)) if boxed else None
+    volume = Volume(array, "cxyz", box=box)
+    every = [(x, y, z) for x in range(-1, 10) for y in range(-1, 8) for z in range(-1, 6)]
+    expected = dict(zip(every, volume.buckets(every, 8), strict=True))
+    selections: list[Any] = []
+    read_into = fastzarr.Array.read_into
+
+    def counting(array: fastzarr.Array, out: NDArray[Any], *, selection: Any) -> None:
+        selections.append(selection)
+        read_into(array, out, selection=selection)
+
+    monkeypatch.setattr(fastzarr.Array, "read_into", counting)
+    for most in (1 << 20, 1 << 14, 1 << 11):
+        for start in (*every[::17], *every[::-13]):
+            cache = BucketCache(4 * most)
+            assert cache.read(volume, [start], 8) == [expected[start]]
+            for key, entry in cache._entries.items():
+                assert entry.data == expected[key[2:]], (start, key)
+    selections.clear()
+    cache = BucketCache(1 << 24)
+    assert [cache.read(volume, [point], 8)[0] for point in every] == list(expected.values())
+    inside = sum(bucket is not None for bucket in expected.values())
+    assert len(selections) < inside / 3

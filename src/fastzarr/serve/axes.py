@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fastzarr.serve.volume import SPATIAL
+from fastzarr.serve.chunk_shapes import SPATIAL
 from fastzarr.volumes.element_class import DTYPES
 from fastzarr.volumes.ome import Axis
 

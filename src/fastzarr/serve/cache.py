@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import time
 from collections import OrderedDict
@@ -16,6 +17,8 @@ RECHECK = 2.0
 """Seconds for which files are taken to be what they were when last looked at."""
 OVERHEAD = 640
 """Bytes that an entry needs besides its bucket: key, record, places in tables, a share of its origin."""
+TOGETHER = 8 << 20
+"""Bytes of buckets at the most that are read with one, since they are in the same chunks."""
 _GRAIN = 2_000_000_000
 """Nanoseconds for which two contents of a file may have the same times."""
 
@@ -134,18 +137,28 @@ class BucketCache:
         indices = volume.indices(additional)
         keys = [(volume.number, edge, *point, *indices) for point in coords]
         found = self._valid(keys)
-        wanted = [number for number, entry in enumerate(found) if entry is None]
-        if not wanted:
-            return [entry.data for entry in found if entry is not None]
-        origins = [self._origin(volume.paths(coords[n], edge, additional)) for n in wanted]
-        read = volume.buckets([coords[n] for n in wanted], edge, additional)
-        for number, data, origin in zip(wanted, read, origins, strict=True):
-            found[number] = entry = Entry(data, origin)
-            self._keep(keys[number], entry)
+        wanted = {coords[number] for number, entry in enumerate(found) if entry is None}
+        misses = len(wanted)
+        read: dict[Point, Entry] = {}
+        most = min(TOGETHER, self.limit // 4)
+        for point in list(wanted):
+            cubes = volume.beside(point, edge, most) if point not in read else None
+            if cubes is not None:
+                points = [(x, y, z) for x, y, z in itertools.product(*map(range, *cubes))]
+                origins = {p: self._origin(volume.paths(p, edge, additional)) for p in points}
+                read |= {p: Entry(data, origins[p]) for p, data in volume.region(cubes, edge, additional)}
+        wanted -= read.keys()
+        if wanted:
+            left = list(wanted)
+            of_left = [self._origin(volume.paths(point, edge, additional)) for point in left]
+            data = volume.buckets(left, edge, additional)
+            read |= dict(zip(left, map(Entry, data, of_left), strict=True))
+        for point, entry in read.items():
+            self._keep((volume.number, edge, *point, *indices), entry)
         with self._lock:
-            self._misses += len(wanted)
-            self._hits += len(keys) - len(wanted)
-        return [entry.data for entry in found if entry is not None]
+            self._misses += misses
+            self._hits += len(keys) - misses
+        return [(entry or read[point]).data for point, entry in zip(coords, found, strict=True)]
 
     def _valid(self, keys: Sequence[Key]) -> list[Entry | None]:
         """What is here of these, after a look at the files where one is due."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-MANY = 8
+MANY = 64
 """Files of one selection from which on they aren't looked at one by one."""
 
 

@@ -6,8 +6,9 @@ On the wire x is fastest, then y and z, and the channels of a voxel are beside e
 from __future__ import annotations
 
 import itertools
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -15,16 +16,14 @@ from numpy.typing import NDArray
 
 from fastzarr.errors import SelectionError
 from fastzarr.serve.chunk_files import ChunkFiles
+from fastzarr.serve.chunk_shapes import ALL, SPATIAL, chunk_along, edge_of_chunks
 from fastzarr.volumes.boxes import BoundingBox
 
 Point = tuple[int, int, int]
 """Along x, y and z."""
 
-SPATIAL = ("x", "y", "z")
 BUCKET = 32
 """Voxels along each edge of the buckets that webknossos asks for."""
-_ALL = ("c", *SPATIAL)
-
 NOWHERE: Mapping[str, int] = {}
 
 
@@ -80,7 +79,7 @@ class Volume:
         """Of this volume alone in this process."""
         self.array: Source = array
         self.axes = tuple(axes)
-        self.additional = tuple((a, n) for a, n in zip(axes, array.shape, strict=True) if a not in _ALL)
+        self.additional = tuple((a, n) for a, n in zip(axes, array.shape, strict=True) if a not in ALL)
         """Name and size of each axis beside channels and space."""
         lengths = dict(zip(axes, array.shape, strict=True))
         self.extent: Point = (lengths["x"], lengths["y"], lengths.get("z", 1))
@@ -100,7 +99,8 @@ class Volume:
         self._present = tuple(slice(None) if axis in kept else 0 for axis in "zyxc")
         of_view = [axis for axis in "zyxc" if axis in kept]
         self._order = tuple(of_view.index(axis) for axis in kept)
-        self._edge = _edge_of_chunks(array, self.axes, self.channels, self.voxel_bytes, self._swapped)
+        self._edge = edge_of_chunks(array, self.axes, self.channels, self.voxel_bytes, self._swapped)
+        self._chunk = chunk_along(array, self.axes)
         fill = array.fill_value
         self._missing_is_zero = fill is None or not np.any(np.frombuffer(np.asarray(fill, array.dtype), "u1"))
         self._files = ChunkFiles.of(array)
@@ -137,6 +137,56 @@ class Volume:
             if paths is None or not self._missing_is_zero or any(map(os.path.exists, paths)):
                 found[number] = bytes(self._read(boxes[number], indices))
         return found
+
+    def beside(self, point: Point, edge: int, most: int) -> Box | None:
+        """The buckets, by their coordinates, that are decoded with one since they are in the same chunks.
+
+        At most `most` bytes of them; None where there are no others.
+        """
+        if self._edge == edge or self._chunk is None or edge**3 * self.voxel_bytes * 2 > most:
+            return None
+        inner = self._cube(point, edge).overlap(self.box)
+        if inner is None:
+            return None
+        spans = []
+        for axis, size in enumerate(self._chunk):
+            low, high = inner.start[axis] // size * size, -(-inner.end[axis] // size) * size
+            # Buckets that reach out of the chunks are whole where nothing of the box is there.
+            first = self.box.start[axis] // edge if low <= self.box.start[axis] else -(-low // edge)
+            last = high // edge if high < self.box.end[axis] else -(-self.box.end[axis] // edge)
+            spans.append((min(first, point[axis]), max(last, point[axis] + 1)))
+        while math.prod(b - a for a, b in spans) * edge**3 * self.voxel_bytes > most:
+            axis = max(range(3), key=lambda n: spans[n][1] - spans[n][0])
+            first, last = spans[axis]
+            middle = (first + last) // 2
+            spans[axis] = (first, middle) if point[axis] < middle else (middle, last)
+        (x, x_end), (y, y_end), (z, z_end) = spans
+        found = Box((x, y, z), (x_end, y_end, z_end))
+        return None if found.size == (1, 1, 1) else found
+
+    def region(
+        self, cubes: Box, edge: int, additional: Mapping[str, int] = NOWHERE
+    ) -> Iterator[tuple[Point, bytes | None]]:
+        """All buckets of a box of their coordinates, each as `buckets` gives it, read together."""
+        indices = self.indices(additional)
+        (x, y, z), (nx, ny, nz) = cubes.start, cubes.size
+        start = self._cube((x, y, z), edge).start
+        end = self._cube((x + nx, y + ny, z + nz), edge).start
+        whole = np.frombuffer(self._read(Box(start, end), indices), "u1")
+        split = whole.reshape(nz, edge, ny, edge, nx, edge, self.voxel_bytes)
+        there: dict[tuple[str, ...], bool] = {}
+        for k, j, i in np.ndindex(nz, ny, nx):
+            point = (x + i, y + j, z + k)
+            cube = split[k, :, j, :, i]
+            if self._cube(point, edge).overlap(self.box) is None:
+                yield point, None
+            elif cube.any() or not self._missing_is_zero:
+                yield point, cube.tobytes()
+            else:
+                paths = self.paths(point, edge, additional)
+                if paths is not None and paths not in there:
+                    there[paths] = any(map(os.path.exists, paths))
+                yield point, cube.tobytes() if paths is None or there[paths] else None
 
     def touches(self, offset: Point, size: Point) -> bool:
         """Whether any of these voxels is in `box`."""
@@ -223,23 +273,3 @@ class Volume:
 def _within(inner: Box, outer: Box) -> tuple[slice, ...]:
     """Where `inner` is in an array [z, y, x] of `outer`."""
     return tuple(slice(inner.start[n] - outer.start[n], inner.end[n] - outer.start[n]) for n in (2, 1, 0))
-
-
-def _edge_of_chunks(
-    array: Any, axes: tuple[str, ...], channels: int, voxel_bytes: int, swapped: bool
-) -> int | None:
-    """Edge of the cubes that the chunks of `array` are, with elements as on the wire; None for others."""
-    try:
-        chunks, strides = array.chunks, array.chunk_strides
-    except (AttributeError, NotImplementedError):
-        return None
-    if strides is None or swapped or "z" not in axes:
-        return None
-    size = dict(zip(axes, chunks, strict=True))
-    stride = dict(zip(axes, strides, strict=True))
-    edge = size["x"]
-    if not size["y"] == size["z"] == edge or any(size[axis] > 1 for axis in axes if axis not in _ALL):
-        return None
-    wire = {"c": voxel_bytes // channels} | {a: voxel_bytes * edge**n for n, a in enumerate(SPATIAL)}
-    same = all(stride[axis] == wire[axis] for axis in axes if size[axis] > 1)
-    return edge if size.get("c", 1) == channels and same else None
