@@ -29,6 +29,8 @@ FAILURES = 3
 """So many of these in a row end the server."""
 PATIENCE = 8.0
 """Seconds that workers have to end before they are killed."""
+THREADS_PER_CALL = "FASTZARR_THREADS"
+"""Environment variable; requests share the processors among them, so that each is read by one thread."""
 
 
 def listen(settings: Settings) -> socket.socket:
@@ -91,6 +93,7 @@ def _why_not(failure: Exception, settings: Settings) -> str:
 
 def run(settings: Settings, listener: socket.socket) -> None:
     """Serve until SIGINT or SIGTERM; `ServerError` where workers fail again and again."""
+    os.environ.setdefault(THREADS_PER_CALL, "1")
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
     if settings.server == "uvicorn" and settings.workers == 1:
