@@ -6,10 +6,10 @@ KERNEL := $(wildcard src/fastzarr/kernel/*)
 APT_INSTALL := DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends
 
 .DELETE_ON_ERROR:
-.PHONY: help bench test check lint types tests sanitize format clean always
+.PHONY: help bench test check lint types tests sanitize serve-peers format clean always
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:/ {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:/ {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 bench: $(VENV)/bench.stamp  ## compare every Zarr library on this machine, in minutes; results in results/
 	$(VENV)/bin/fastzarr bench sequential --quick
@@ -25,11 +25,13 @@ lint: $(VENV)/dev.stamp  ## ruff, rules and format
 types: $(VENV)/dev.stamp  ## mypy, strict
 	$(VENV)/bin/mypy
 
-tests: $(VENV)/dev.stamp .venv/system.stamp .venv/webknossos/stamp  ## pytest
+tests: $(VENV)/dev.stamp .venv/system.stamp .venv/webknossos/stamp .venv/serve-peers/stamp  ## pytest
 	$(VENV)/bin/pytest
 
 sanitize: $(VENV)/dev.stamp  ## tests of the kernel with address and undefined-behaviour sanitizers
 	$(VENV)/bin/python tests/sanitize.py
+
+serve-peers: .venv/serve-peers/stamp  ## the servers that `fastzarr bench serve --servers all` compares
 
 format: $(VENV)/dev.stamp  ## rewrite the source as ruff wants it
 	$(VENV)/bin/ruff check --fix
@@ -64,6 +66,18 @@ clean:  ## remove environments, caches and builds; results/ stays
 	  .venv/webknossos/bin/python -m pip install --quiet --disable-pip-version-check 'webknossos>=4.3' \
 	    >.venv/webknossos/log 2>&1 && touch $@ || \
 	  echo "webknossos could not be installed: the tests that run it are skipped; see .venv/webknossos/log"
+
+# Servers that are compared, in an environment of their own because of what they need; one of them needs 3.12.
+PEERS_PYTHON ?= $(shell for p in python3.13 python3.12 $(VENV)/bin/python; do \
+  $$p -c 'import venv, ensurepip' 2>/dev/null && echo $$p && break; done)
+PEERS := src/fastzarr/bench/serving/peers/requirements.txt
+
+.venv/serve-peers/stamp: $(PEERS) | $(VENV)/bin/python
+	@echo "Installing servers to compare with into .venv/serve-peers, once; this takes a minute or two"
+	@$(or $(PEERS_PYTHON),$(VENV)/bin/python) -m venv .venv/serve-peers && \
+	  .venv/serve-peers/bin/python -m pip install --quiet --disable-pip-version-check -r $(PEERS) \
+	    >.venv/serve-peers/log 2>&1 && touch $@ || \
+	  echo "they could not be installed: what runs them is skipped; see .venv/serve-peers/log"
 
 # An extra is installed once, and again when what it is built from changes. A kernel older than its source is removed,
 # since it would stay where the new one can't be compiled.
