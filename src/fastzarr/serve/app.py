@@ -16,7 +16,7 @@ from itertools import count
 from time import perf_counter
 from typing import Any
 
-from fastzarr.serve import api, health, pages, stored_keys, virtual_zarr, webknossos
+from fastzarr.serve import api, health, heap, pages, stored_keys, virtual_zarr, webknossos
 from fastzarr.serve.access_log import AccessLog
 from fastzarr.serve.budget import Budget, Reservation
 from fastzarr.serve.errors import answer_to
@@ -277,5 +277,6 @@ def routes() -> tuple[Route, ...]:
 
 
 def make_application(settings: Settings) -> Application:
-    """The application with its site, in a worker process."""
+    """The application with its site, in a worker process, which is made ready for it."""
+    heap.keep()
     return Application(Site.of(settings), routes())

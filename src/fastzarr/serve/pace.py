@@ -1,7 +1,7 @@
 """Whether answers that read files are made on the event loop, or in a thread.
 
 Where the files are in memory, a thread costs more than the reading. Where a disk has to be waited for, the
-loop must not wait. Which it is shows in how long the last answers took.
+loop must not wait. Which it is shows in how long the last answers took that had to wait for something.
 """
 
 from __future__ import annotations
@@ -9,6 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from time import monotonic
 from typing import TypeVar
+
+try:
+    import resource
+except ImportError:  # Windows
+    OF_THREAD = None
+else:
+    OF_THREAD = getattr(resource, "RUSAGE_THREAD", None)  # of Linux
 
 LARGEST = 1 << 22
 """Bytes of an answer that is worth a thread wherever it comes from."""
@@ -22,11 +29,20 @@ PAUSE = 1.0
 T = TypeVar("T")
 
 
+def waits() -> float:
+    """How often this thread has waited, for a disk say; not how often another had the processor instead.
+
+    Where the system doesn't tell, any time is taken for waiting.
+    """
+    return monotonic() if OF_THREAD is None else resource.getrusage(OF_THREAD).ru_nvcsw
+
+
 class Pace:
     """Of one event loop."""
 
-    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = monotonic, waits: Callable[[], float] = waits) -> None:
         self._clock = clock
+        self._waits = waits
         self._mean = 0.0
         self._threads_until = 0.0
 
@@ -36,12 +52,13 @@ class Pace:
 
     def at_once(self, make: Callable[[], T]) -> T:
         """What `make` gives, with the time it took noted."""
-        began = self._clock()
+        began, before = self._clock(), self._waits()
         try:
             return make()
         finally:
             ended = self._clock()
-            self._mean += (ended - began - self._mean) * WEIGHT
+            took = ended - began if self._waits() != before else 0.0
+            self._mean += (took - self._mean) * WEIGHT
             if self._mean > SLOW:
                 self._mean = 0.0
                 self._threads_until = ended + PAUSE
