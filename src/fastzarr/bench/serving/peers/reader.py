@@ -26,10 +26,16 @@ PROGRAM = reader_server.__name__
 class ReaderServer:
     """fastzarr's application on uvicorn with a library that reads; it is asked as `fastzarr serve` is."""
 
-    def __init__(self, reader: Reader) -> None:
-        self.name = reader.name
-        self.note = "; ".join(filter(None, ("the server of fastzarr, another reader", reader.note)))
+    def __init__(self, reader: Reader, *, cached: bool) -> None:
+        """`cached`: the budget is for buckets that the server keeps, as `fastzarr serve` does. Else it keeps
+        none, and the budget is for the library's own cache, if it has one.
+        """
+        self.name = f"{reader.name} with cache" if cached else reader.name
+        own = "its own cache" if reader.keeps else "no cache"
+        kept = "fastzarr's cache of buckets" if cached else own
+        self.note = f"the server of fastzarr on another reader, with {kept}"
         self._reader = reader
+        self._cached = cached
 
     def unable(self, stored: StoredLayer) -> str | None:
         if stored.format != self._reader.format:
@@ -41,6 +47,7 @@ class ReaderServer:
     def start(self, stored: StoredLayer, options: ServerOptions, port: int, log: Path) -> Server:
         if options.server != "uvicorn":
             raise BenchmarkError(f"server: got {options.server}, expected uvicorn for another reader")
+        budget = options.cache_bytes // options.workers
         told = {
             "reader": self._reader.name,
             "root": str(stored.root.absolute()),
@@ -48,7 +55,8 @@ class ReaderServer:
             "layer": stored.layer,
             "port": port,
             "workers": options.workers,
-            "cache_bytes": options.cache_bytes // options.workers,
+            "cache_bytes": budget if self._cached else 0,
+            "reader_cache_bytes": budget if self._reader.keeps and not self._cached else 0,
         }
         command = [sys.executable, "-m", PROGRAM, json.dumps(told)]
         server = launch(command, port, log, ready="/data/health")
@@ -61,4 +69,6 @@ class ReaderServer:
         return FASTZARR.content(stored, batch, bodies)
 
 
-READER_PEERS = tuple(ReaderServer(reader) for reader in READERS.values())
+READER_PEERS = tuple(
+    ReaderServer(reader, cached=cached) for cached in (False, True) for reader in READERS.values()
+)

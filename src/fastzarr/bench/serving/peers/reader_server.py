@@ -45,7 +45,9 @@ class Arguments:
     port: int
     workers: int
     cache_bytes: int
-    """For each worker."""
+    """For buckets that the server keeps, in each worker."""
+    reader_cache_bytes: int
+    """For a cache of the library's own, in each worker."""
 
 
 class Chunks:
@@ -73,13 +75,12 @@ def application(arguments: Arguments) -> Application:
         source=Path(arguments.root),
         port=arguments.port,
         workers=arguments.workers,
-        cache_bytes=0 if reader.keeps else arguments.cache_bytes,
+        cache_bytes=arguments.cache_bytes,
     )
     site = Site.of(settings)
     volume = site.catalogue.datasets[arguments.dataset].layers[arguments.layer].finest
     path = Path(arguments.root, arguments.dataset, arguments.layer, "1")
-    own = arguments.cache_bytes if reader.keeps else 0
-    volume.array = Chunks(volume.array, reader.open(path, own))
+    volume.array = Chunks(volume.array, reader.open(path, arguments.reader_cache_bytes))
     return Application(site, routes())
 
 

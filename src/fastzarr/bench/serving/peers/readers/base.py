@@ -24,8 +24,6 @@ class Reader(Protocol):
 
     name: str
     """What its server is called."""
-    note: str
-    """As in `Peer`."""
     module: str
     """What is imported."""
     format: Format
@@ -33,7 +31,7 @@ class Reader(Protocol):
     codings: tuple[Coding, ...]
     """Which codings it knows."""
     keeps: bool
-    """Whether it has a cache itself; the budget is for that then, and the server keeps nothing besides."""
+    """Whether it has a cache of its own."""
 
     def open(self, path: Path, cache_bytes: int) -> ReadBuckets:
         """Open the layer in directory `path`, with `cache_bytes` for a cache of its own, if it has one."""

@@ -1,4 +1,4 @@
-"""Reader `tensorstore`: TensorStore, with its own cache of decoded chunks or the server's."""
+"""Reader `tensorstore`: TensorStore, and its cache of decoded chunks."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,14 +21,11 @@ class TensorStore:
     one thread for copies (0.8 to 1.2).
     """
 
+    name = "tensorstore reader"
     module = "tensorstore"
     format: Format = "zarr3"
     codings: tuple[Coding, ...] = ("zstd", "raw")
-
-    def __init__(self, name: str, note: str, *, keeps: bool) -> None:
-        self.name = name
-        self.note = note
-        self.keeps = keeps
+    keeps = True
 
     def open(self, path: Path, cache_bytes: int) -> ReadBuckets:
         import tensorstore
@@ -51,9 +48,4 @@ class TensorStore:
         return read
 
 
-TENSORSTORE = TensorStore("tensorstore reader", "", keeps=False)
-KEEPING = TensorStore(
-    "tensorstore reader with cache",
-    "all of the budget is for TensorStore's cache, the server keeps nothing",
-    keeps=True,
-)
+READER = TensorStore()

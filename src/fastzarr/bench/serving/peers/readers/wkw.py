@@ -16,7 +16,6 @@ class Wkw:
     """One `read` for each bucket, which is all there is; it opens the file and reads its jump table anew."""
 
     name = "wkw reader"
-    note = ""
     module = "wkw"
     format: Format = "wkw"
     codings: tuple[Coding, ...] = ("lz4hc", "lz4", "raw")

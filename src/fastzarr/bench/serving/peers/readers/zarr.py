@@ -24,7 +24,6 @@ class ZarrPython:
     thread for codecs (0.9 to 1.0), obstore instead of files (1.0 to 1.15).
     """
 
-    note = ""
     format: Format = "zarr3"
     codings: tuple[Coding, ...] = ("zstd", "lz4", "raw")
     keeps = False

@@ -14,7 +14,6 @@ class Zarrista:
     """Inner chunks as such, the indexes of shards kept."""
 
     name = "zarrista reader"
-    note = ""
     module = "zarrista"
     format: Format = "zarr3"
     codings: tuple[Coding, ...] = ("zstd", "raw")
