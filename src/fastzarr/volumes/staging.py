@@ -117,6 +117,8 @@ class Stage:
                     old.parent.mkdir(exist_ok=True)
                     place.rename(old)
                 staged.rename(place)
+        for left in self.dest.glob(".*.partial"):  # by one that was killed while it wrote the documents here
+            left.unlink(missing_ok=True)
         for zarr_format in document["groups"]:
             if not (self.dest / ("zarr.json" if zarr_format == 3 else ".zgroup")).exists():
                 fastzarr.create_group(self.dest, zarr_format=zarr_format)
