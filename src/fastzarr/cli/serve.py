@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import fields
@@ -16,27 +15,13 @@ import click
 from rich.console import Console
 
 from fastzarr.cli.served import print_started
+from fastzarr.cli.sizes import Size
 from fastzarr.serve import server
 from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.errors import CatalogueError, ServerError
 from fastzarr.serve.settings import Settings
 
 DEFAULTS = {field.name: field.default for field in fields(Settings)}
-UNITS = {"": 0, "K": 10, "KIB": 10, "M": 20, "MIB": 20, "G": 30, "GIB": 30}
-
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """A number of bytes: 1048576, 512M, 2GiB."""
-
-    name = "BYTES"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        if isinstance(value, int):
-            return value
-        found = re.fullmatch(r"(\d{1,15})\s*([A-Za-z]*)", str(value).strip())
-        if found is None or found[2].upper() not in UNITS:
-            self.fail(f"got {value!r}, expected bytes, such as 1048576, 512M or 2GiB", param, ctx)
-        return int(found[1]) << UNITS[found[2].upper()]
 
 
 def _shown(name: str) -> str:
