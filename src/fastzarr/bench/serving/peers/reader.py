@@ -31,9 +31,9 @@ class ReaderServer:
         none, and the budget is for the library's own cache, if it has one.
         """
         self.name = f"{reader.name} with cache" if cached else reader.name
-        own = "its own cache" if reader.keeps else "no cache"
-        kept = "fastzarr's cache of buckets" if cached else own
-        self.note = f"the server of fastzarr on another reader, with {kept}"
+        budget = "fastzarr's cache of buckets" if cached else "its own cache" if reader.keeps else ""
+        of = f"the budget is for {budget}" if budget else "no cache"
+        self.note = f"the server of fastzarr on another reader; {of}"
         self._reader = reader
         self._cached = cached
 
