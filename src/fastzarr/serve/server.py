@@ -61,6 +61,16 @@ def _each_its_own(settings: Settings) -> bool:
     return settings.server == "uvicorn" and settings.workers > 1 and sys.platform == "linux"
 
 
+def of_worker(settings: Settings, listener: socket.socket) -> socket.socket:
+    """The socket at which a worker of uvicorn answers, given the one of `listen`."""
+    if not _each_its_own(settings):
+        return listener
+    with listener:
+        own = _bound(listener.getsockname(), shared=True)
+    own.listen(uvicorn_worker.BACKLOG)
+    return own
+
+
 def _bound(address: tuple[Any, ...], *, shared: bool) -> socket.socket:
     bound = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET)
     try:
@@ -113,11 +123,7 @@ def _work(settings: Settings, listener: socket.socket, parent: int) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         application = make_application(settings)
-        if _each_its_own(settings):
-            with listener:
-                listener = _bound(listener.getsockname(), shared=True)
-            listener.listen(uvicorn_worker.BACKLOG)
-        uvicorn_worker.run(application, listener)
+        uvicorn_worker.run(application, of_worker(settings, listener))
     except KeyboardInterrupt:
         return
 

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 from fastzarr.bench.errors import BenchmarkError
 from fastzarr.bench.serving.peers.readers.base import ReadBuckets
 from fastzarr.bench.serving.peers.readers.registry import READERS
-from fastzarr.serve import uvicorn_worker
+from fastzarr.serve import heap, uvicorn_worker
 from fastzarr.serve.app import Application, routes
 from fastzarr.serve.lifeline import hold
-from fastzarr.serve.server import listen
+from fastzarr.serve.server import listen, of_worker
 from fastzarr.serve.settings import Settings
 from fastzarr.serve.site import Site
 
@@ -49,6 +49,13 @@ class Arguments:
     reader_cache_bytes: int
     """For a cache of the library's own, in each worker."""
 
+    @property
+    def settings(self) -> Settings:
+        """Those of `fastzarr serve`."""
+        return Settings(
+            source=Path(self.root), port=self.port, workers=self.workers, cache_bytes=self.cache_bytes
+        )
+
 
 class Chunks:
     """Takes the place of the array of a `Volume`: chunks are read by another library."""
@@ -70,14 +77,9 @@ class Chunks:
 
 def application(arguments: Arguments) -> Application:
     """The application of `fastzarr serve`, with the layer's voxels read by the library."""
+    heap.keep()
     reader = READERS[arguments.reader]
-    settings = Settings(
-        source=Path(arguments.root),
-        port=arguments.port,
-        workers=arguments.workers,
-        cache_bytes=arguments.cache_bytes,
-    )
-    site = Site.of(settings)
+    site = Site.of(arguments.settings)
     volume = site.catalogue.datasets[arguments.dataset].layers[arguments.layer].finest
     path = Path(arguments.root, arguments.dataset, arguments.layer, "1")
     volume.array = Chunks(volume.array, reader.open(path, arguments.reader_cache_bytes))
@@ -90,6 +92,7 @@ def work(arguments: Arguments, listener: socket, parent: int) -> None:
     logging.basicConfig(level=logging.WARNING)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     made = application(arguments)
+    listener = of_worker(arguments.settings, listener)
     print(READY, flush=True)
     uvicorn_worker.run(made, listener)
 
@@ -97,7 +100,7 @@ def work(arguments: Arguments, listener: socket, parent: int) -> None:
 def main(given: Mapping[str, Any]) -> None:
     """Serve until SIGINT."""
     arguments = Arguments(**given)
-    listener = listen(Settings(source=Path(arguments.root), port=arguments.port))
+    listener = listen(arguments.settings)
     context = multiprocessing.get_context("spawn")
     workers = [
         context.Process(target=work, args=(arguments, listener, os.getpid()))
