@@ -4,10 +4,6 @@ A case is one array in one layout with the operations done on it; a row is one b
 with one number of threads. Times are seconds, sizes bytes; a bundle holds every sample.
 """
 
-import csv
-import dataclasses
-import io
-import json
 import math
 import statistics
 from collections.abc import Mapping
@@ -15,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.results import Host, SourceCommit, Status, mib_per_second, record, write_whole
+from fastzarr.bench import saved
+from fastzarr.bench.results import Host, SourceCommit, Status, mib_per_second
 
 SCHEMA_VERSION = 1
 WORKLOADS = ("whole-array", "small-chunks", "cutouts", "threads", "wkw")
@@ -171,26 +167,12 @@ class Bundle:
 
 def save(bundle: Bundle, path: Path) -> None:
     """Write `bundle` to `path` as JSON, whole or not at all; makes the directory."""
-    write_whole(path, json.dumps(dataclasses.asdict(bundle), indent=1, allow_nan=False) + "\n")
+    saved.write_record(path, bundle)
 
 
 def load(path: Path) -> Bundle:
     """Read a bundle; BenchmarkError where the file is not one of this layout."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BenchmarkError(f"{path}: not a result file: {error}") from error
-    workload = data.get("workload") if isinstance(data, dict) else None
-    if workload not in WORKLOADS:
-        raise BenchmarkError(f"{path}: got workload {workload!r}, expected one of {', '.join(WORKLOADS)}")
-    if data.get("schema_version") != SCHEMA_VERSION:
-        raise BenchmarkError(
-            f"{path}: got schema_version {data.get('schema_version')!r}, expected {SCHEMA_VERSION}; "
-            f"use the version of fastzarr that wrote it, or run the benchmark again"
-        )
-    bundle: Bundle = record(Bundle, data, str(path))
+    bundle: Bundle = saved.read(Bundle, path, schema_version=SCHEMA_VERSION, workloads=WORKLOADS)
     return bundle
 
 
@@ -220,11 +202,7 @@ def save_csv(bundle: Bundle, path: Path) -> None:
             "ranked": int(row.ranked), "status": row.status, "reason": row.reason,
         }  # fmt: skip
         lines += [common | _times(sample, operation) for sample in row.samples] or [common]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    write_whole(path, text.getvalue())
+    saved.write_table(path, CSV_COLUMNS, lines)
 
 
 def _times(sample: Sample, operation: OperationRecord) -> dict[str, Any]:

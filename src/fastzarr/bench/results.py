@@ -4,18 +4,12 @@ A bundle is data before it is a picture: it holds every sample, and reports are 
 Times are seconds, sizes bytes; only the CSV has MiB/s, under the column names of ZarrBenchmarks.
 """
 
-import csv
-import dataclasses
-import io
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal
 
-from fastzarr.bench.errors import BenchmarkError
+from fastzarr.bench import saved
 
 SCHEMA_VERSION = 2
 MIB = 2**20
@@ -203,67 +197,13 @@ def mib_per_second(size: int, seconds: float) -> float:
 
 def save(bundle: Bundle, path: Path) -> None:
     """Write `bundle` to `path` as JSON, whole or not at all; makes the directory."""
-    write_whole(path, json.dumps(dataclasses.asdict(bundle), indent=1, allow_nan=False) + "\n")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write `text` to `path` so that a reader finds the old file or the new one; makes the directory."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
+    saved.write_record(path, bundle)
 
 
 def load(path: Path) -> Bundle:
     """Read a bundle; BenchmarkError where the file is not one of this schema version."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BenchmarkError(f"{path}: not a result file: {error}") from error
-    found = data.get("schema_version") if isinstance(data, dict) else None
-    if found != SCHEMA_VERSION:
-        raise BenchmarkError(
-            f"{path}: got schema_version {found!r}, expected {SCHEMA_VERSION}; "
-            f"use the version of fastzarr that wrote it, or run the benchmark again"
-        )
-    bundle: Bundle = record(Bundle, data, str(path))
+    bundle: Bundle = saved.read(Bundle, path, schema_version=SCHEMA_VERSION)
     return bundle
-
-
-def record(kind: type[Any], data: Any, where: str) -> Any:
-    """Build record `kind` from parsed JSON; BenchmarkError names the key that does not fit."""
-    hints = get_type_hints(kind)
-    if not isinstance(data, dict) or set(data) != set(hints):
-        found = sorted(data) if isinstance(data, dict) else type(data).__name__
-        raise BenchmarkError(f"{where}: got {found}, expected the keys {sorted(hints)}")
-    return kind(**{key: _value(hint, data[key], f"{where}: {key}") for key, hint in hints.items()})
-
-
-def _value(hint: Any, value: Any, where: str) -> Any:
-    if hint is Any:
-        return value
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin in (Union, UnionType):
-        return None if value is None else _value(arguments[0], value, where)
-    if dataclasses.is_dataclass(hint) and isinstance(hint, type):
-        return record(hint, value, where)
-    if origin is Literal:
-        fits, allowed = value in arguments, f"one of {', '.join(map(str, arguments))}"
-    elif origin is tuple:
-        fits, allowed = isinstance(value, list), "a list"
-    elif isinstance(hint, type):
-        numeric = (int, float) if hint is float else hint
-        fits = isinstance(value, numeric) and (hint is bool or not isinstance(value, bool))
-        allowed = hint.__name__
-    else:
-        fits, allowed = isinstance(value, dict), "an object"
-    if not fits:
-        raise BenchmarkError(f"{where}: got {value!r}, expected {allowed}")
-    if origin is tuple:
-        return tuple(_value(arguments[0], item, f"{where}[{i}]") for i, item in enumerate(value))
-    return value
 
 
 CSV_COLUMNS = (
@@ -290,11 +230,7 @@ def save_csv(bundle: Bundle, path: Path) -> None:
             "ranked": int(row.ranked), "status": row.status, "reason": row.reason,
         }  # fmt: skip
         lines += [common | _times(sample, case.total_bytes) for sample in row.samples] or [common]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    write_whole(path, text.getvalue())
+    saved.write_table(path, CSV_COLUMNS, lines)
 
 
 def _times(sample: Sample, total_bytes: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from fastzarr.bench import host, scratch, verify
 from fastzarr.bench.backends.base import Layout
 from fastzarr.bench.backends.regions.base import RegionBackend
 from fastzarr.bench.backends.regions.registry import REGION_BACKENDS, REGION_READERS
-from fastzarr.bench.results import record
+from fastzarr.bench.saved import record
 from fastzarr.bench.workloads.operations import Operation, Read, Turn, Write
 
 OPERATIONS: tuple[Operation, ...] = (Write(), Read())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fastzarr.bench.compat.backends.registry import BACKENDS
 from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.results import write_whole
+from fastzarr.bench.saved import write_whole
 
 PROGRAMS = Path(__file__).parent / "programs"
 INSTALL_SECONDS = 300

@@ -1,17 +1,16 @@
 """The saved matrix: records, and JSON and CSV of them."""
 
-import csv
 import dataclasses
-import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from fastzarr.bench import saved
 from fastzarr.bench.compat.cases import Case
 from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.results import Host, SourceCommit, record, write_whole
+from fastzarr.bench.results import Host, SourceCommit
 
 SCHEMA_VERSION = 1
 WORKLOAD = "compat"
@@ -129,33 +128,12 @@ def save(matrix: Matrix, path: Path) -> None:
     text = json.dumps(fields, indent=1, allow_nan=False)[:-2]
     for key, lines in (("cases", cases), ("rows", rows)):
         text += f',\n "{key}": [\n  ' + ",\n  ".join(json.dumps(line) for line in lines) + "\n ]"
-    write_whole(path, text + "\n}\n")
-
-
-def is_matrix(path: Path) -> bool:
-    """Whether the file at `path` says that it is a matrix, of whatever version."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(data, dict) and data.get("workload") == WORKLOAD
+    saved.write_whole(path, text + "\n}\n")
 
 
 def load(path: Path) -> Matrix:
-    """Read a matrix; BenchmarkError where the file is not one of this schema version."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BenchmarkError(f"{path}: not a result file: {error}") from error
-    found = (data.get("schema_version"), data.get("workload")) if isinstance(data, dict) else None
-    if found != (SCHEMA_VERSION, WORKLOAD):
-        raise BenchmarkError(
-            f"{path}: got schema_version and workload {found!r}, expected {(SCHEMA_VERSION, WORKLOAD)}; "
-            f"use the version of fastzarr that wrote it, or run fastzarr bench compat again"
-        )
-    matrix: Matrix = record(Matrix, data, str(path))
+    """Read a matrix; BenchmarkError where the file is not one of this layout."""
+    matrix: Matrix = saved.read(Matrix, path, schema_version=SCHEMA_VERSION, workloads=(WORKLOAD,))
     for row in matrix.rows:
         unknown = {row.status, *row.readers.values()} - {*get_args(Status)}
         if unknown or (row.status == "pass" and {*row.readers} != {*matrix.readers}):
@@ -173,14 +151,13 @@ CSV_COLUMNS = (
 def save_csv(matrix: Matrix, path: Path) -> None:
     """Write one line per cell."""
     versions = {i.name: i.version for i in matrix.implementations}
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    lines = []
     for cell in matrix.cells():
         case = cell.case
-        writer.writerow((
+        values = (
             cell.writer, cell.reader, case.codec, case.zarr_format, cell.status, cell.message,
             int(case.shard_shape is not None), case.data_type, case.endian, case.layout, case.level,
             versions[cell.writer], versions[cell.reader],
-        ))  # fmt: skip
-    write_whole(path, text.getvalue())
+        )  # fmt: skip
+        lines.append(dict(zip(CSV_COLUMNS, values, strict=True)))
+    saved.write_table(path, CSV_COLUMNS, lines)

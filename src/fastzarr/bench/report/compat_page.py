@@ -6,7 +6,7 @@ from fastzarr.bench.compat import results
 from fastzarr.bench.compat.tally import overview
 from fastzarr.bench.report import templating
 from fastzarr.bench.report.compat_table import SUBJECT
-from fastzarr.bench.results import write_whole
+from fastzarr.bench.saved import write_whole
 
 
 def render_matrix(results_json: Path, out_dir: Path) -> list[Path]:

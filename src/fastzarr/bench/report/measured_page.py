@@ -15,7 +15,7 @@ from fastzarr.bench.report.page import versions
 from fastzarr.bench.report.plots import Plot, save_png, svg
 from fastzarr.bench.report.speedup import scalings
 from fastzarr.bench.report.summary import SUBJECT, size_text, throughput_text
-from fastzarr.bench.results import write_whole
+from fastzarr.bench.saved import write_whole
 
 
 def render_measured(results_json: Path, out_dir: Path) -> list[Path]:

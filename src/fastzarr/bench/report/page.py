@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from fastzarr.bench import stats
 from fastzarr.bench.report import colours, plots, summary, templating
-from fastzarr.bench.results import Bundle, Row, load, write_whole
+from fastzarr.bench.results import Bundle, Row, load
+from fastzarr.bench.saved import write_whole
 
 LIBRARIES_USED = ("numpy", "numcodecs", "zstandard", "zlib-ng", "isal")
 """Distributions whose versions matter beside those named like a backend."""

@@ -10,7 +10,7 @@ from fastzarr.bench.report.page import versions
 from fastzarr.bench.report.plots import save_png, svg
 from fastzarr.bench.report.serving_reference import CORES, REFERENCES, SOURCES
 from fastzarr.bench.report.summary import size_text
-from fastzarr.bench.results import write_whole
+from fastzarr.bench.saved import write_whole
 from fastzarr.bench.serving.results import load
 
 LIBRARIES = (

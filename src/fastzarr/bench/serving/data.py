@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import fastzarr
 from fastzarr import wkw
 from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.results import write_whole
+from fastzarr.bench.saved import write_whole
 from fastzarr.bench.serving import sources
 from fastzarr.bench.serving.peers.base import BUCKET, Bucket, Coding, Format, LayerName, StoredLayer
 from fastzarr.bench.serving.sources import DTYPES, Sources, Tell

@@ -4,18 +4,15 @@ A row is one server answering for one stored layer under one load. Times are sec
 holds every sample.
 """
 
-import csv
 import dataclasses
-import io
-import json
 import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.results import Host, SourceCommit, record, write_whole
+from fastzarr.bench import saved
+from fastzarr.bench.results import Host, SourceCommit
 
 SCHEMA_VERSION = 1
 WORKLOAD = "serve"
@@ -273,26 +270,12 @@ def void_reason(sample: Sample) -> str | None:
 
 def save(bundle: Bundle, path: Path) -> None:
     """Write `bundle` to `path` as JSON, whole or not at all; makes the directory."""
-    write_whole(path, json.dumps(dataclasses.asdict(bundle), indent=1, allow_nan=False) + "\n")
+    saved.write_record(path, bundle)
 
 
 def load(path: Path) -> Bundle:
     """Read a bundle; BenchmarkError where the file is not one of this layout."""
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BenchmarkError(f"{path}: cannot be read: {error.strerror}") from error
-    except ValueError as error:
-        raise BenchmarkError(f"{path}: not a result file: {error}") from error
-    workload = data.get("workload") if isinstance(data, dict) else None
-    if workload != WORKLOAD:
-        raise BenchmarkError(f"{path}: got workload {workload!r}, expected {WORKLOAD}")
-    if data.get("schema_version") != SCHEMA_VERSION:
-        raise BenchmarkError(
-            f"{path}: got schema_version {data.get('schema_version')!r}, expected {SCHEMA_VERSION}; "
-            f"use the version of fastzarr that wrote it, or run the benchmark again"
-        )
-    bundle: Bundle = record(Bundle, data, str(path))
+    bundle: Bundle = saved.read(Bundle, path, schema_version=SCHEMA_VERSION, workloads=(WORKLOAD,))
     return bundle
 
 
@@ -325,8 +308,4 @@ def save_csv(bundle: Bundle, path: Path) -> None:
             | {"requests_per_second": rate, "requests_per_second_per_core": rate / bundle.cores}
             for sample, rate in rated
         ] or [common]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, CSV_COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(lines)
-    write_whole(path, text.getvalue())
+    saved.write_table(path, CSV_COLUMNS, lines)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fastzarr.bench import host
 from fastzarr.bench.errors import BenchmarkError
-from fastzarr.bench.results import write_whole
+from fastzarr.bench.saved import write_whole
 from fastzarr.bench.serving import brain
 from fastzarr.bench.serving.peers.base import BUCKET, LayerName
 
