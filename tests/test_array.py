@@ -139,7 +139,9 @@ def test_attributes_write_through(zarr_format: int, tmp_path: Path) -> None:
     assert stored() == {}
 
 
-@pytest.mark.parametrize("value", [object(), np.float32(1), {1, 2}, b"bytes", 1j], ids=repr)
+@pytest.mark.parametrize(
+    "value", [pytest.param(object(), id="object()"), np.float32(1), {1, 2}, b"bytes", 1j], ids=repr
+)
 def test_attributes_that_json_cannot_say_change_nothing(value: Any) -> None:
     objects: dict[str, bytes] = {}
     array = fastzarr.create_array(objects, shape=2, dtype="i4", attributes={"a": 1})

@@ -1,5 +1,6 @@
 """Metadata documents, key by key, are those that zarr-python writes for the same call."""
 
+import re
 from typing import Any
 
 import numcodecs
@@ -169,6 +170,11 @@ def test_fill_values(dtype: str, value: Any, zarr_format: int) -> None:
     assert_same_documents(created(dtype=dtype, fill_value=value, zarr_format=zarr_format))
 
 
+def named(compressors: Any) -> str:
+    """The same in each process: zarr-python shows a set, whose order changes."""
+    return re.sub(r"_tunable_attrs=\{.*?\}, ", "", repr(compressors))
+
+
 @pytest.mark.parametrize("dtype", ["u1", "<f4", ">f4", "c16"])
 @pytest.mark.parametrize(
     "compressors",
@@ -201,7 +207,7 @@ def test_fill_values(dtype: str, value: Any, zarr_format: int) -> None:
             },
         },
     ],
-    ids=repr,
+    ids=named,
 )
 def test_v3_compressors(compressors: Any, dtype: str) -> None:
     assert_same_documents(created(dtype=dtype, compressors=compressors))

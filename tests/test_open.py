@@ -205,7 +205,7 @@ def test_overwriting_removes_all_that_was_there(tmp_path: Path) -> None:
         *[{"chunk_key_encoding": "v4"}, {"chunk_key_encoding": {"name": "v2", "separator": "-"}}],
         *[{"dimension_names": ["x", "y"]}, {"dimension_names": [1]}],
         *[
-            {"attributes": {"x": object()}},
+            pytest.param({"attributes": {"x": object()}}, id="{'attributes': {'x': object()}}"),
             {"attributes": {"x": np.float32(1)}},
             {"attributes": {"x": {1, 2}}},
         ],
