@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import fastzarr
+from fastzarr.errors import MetadataError
 
 SIZE = 2**40
 
@@ -45,6 +46,38 @@ def test_more_than_2_to_the_63_elements() -> None:
     assert array[SIZE - 1, SIZE - 3 :].tolist() == [0, 1, 2]
     assert array[-1, -1] == 2
     assert array[: 2**62 : 2**39, 0].shape == (2,)
+
+
+def test_the_largest_size_of_a_dimension(tmp_path: Path) -> None:
+    size = 2**63 - 1
+    array = fastzarr.create_array(tmp_path, shape=size, chunks=4, dtype="u1")
+    array[-2:] = [5, 6]
+    assert fastzarr.open_array(tmp_path, mode="r")[-4:].tolist() == [0, 0, 5, 6]
+    for grow in (
+        lambda: array.resize(size + 1),
+        lambda: array.append(np.zeros(1, "u1")),
+        lambda: fastzarr.create_array(None, shape=size + 1, chunks=4, dtype="u1"),
+    ):
+        with pytest.raises(MetadataError, match=r"shape: got .9223372036854775808.*less than 2\*\*63"):
+            grow()
+
+
+def test_encoded_chunks_of_too_many_bytes_are_refused() -> None:
+    wider = fastzarr.codecs.CastValue(data_type="float64")
+    with pytest.raises(MetadataError, match=r"chunks of 36893488147419103232 bytes .* less than 2\*\*63"):
+        fastzarr.create_array(None, shape=8, chunks=2**62, dtype="u1", filters=[wider])
+
+
+@pytest.mark.parametrize("filters", [None, [{"name": "transpose", "configuration": {"order": [1, 0]}}]])
+@pytest.mark.parametrize("codec", ["bytes", "vlen-bytes"])
+def test_strides_of_chunks_larger_than_memory(filters: Any, codec: str) -> None:
+    dtype = "u2" if codec == "bytes" else "variable_length_bytes"
+    array = fastzarr.create_array(
+        None, shape=(2**30, 2**29), chunks=(2**30, 2**29), dtype=dtype, filters=filters
+    )
+    itemsize = array.dtype.itemsize
+    stored = filters is not None and codec == "bytes"
+    assert array.chunk_strides == ((itemsize, itemsize << 30) if stored else (itemsize << 29, itemsize))
 
 
 @pytest.mark.parametrize("chunks", [(1, 1), (1000, 1), (2**33, 2)])

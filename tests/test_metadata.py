@@ -161,6 +161,17 @@ BAD: list[tuple[dict[str, Any], str]] = [
     (v3(storage_transformers=[{"name": "x"}]), r"storage_transformers: got .*, expected an empty list"),
     (v3(zarr_format=4), r"zarr_format: got 4, expected 3"),
     (v3(node_type="sculpture"), r"node_type: got 'sculpture', expected 'array'"),
+    (v3(shape=[2**63, 6]), r"shape: got \[9223372036854775808, 6\], expected sizes of less than 2\*\*63"),
+    (v2(shape=[4, 10**30]), r"shape: got \[4, 10{30}\], expected sizes of less than 2\*\*63"),
+    (v2(chunks=[2**63, 1]), r"chunks: got \[9223372036854775808, 1\], expected sizes of less than 2\*\*63"),
+    (
+        v3(chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2, 2**64]}}),
+        r"chunk_shape: got \[2, 18446744073709551616\], expected sizes of less than 2\*\*63",
+    ),
+    (
+        v3(chunk_grid={"name": "regular", "configuration": {"chunk_shape": [2**31, 2**31]}}),
+        r"chunk shape: got \(2147483648, 2147483648\), expected chunks of less than 2\*\*63 bytes",
+    ),
     (v2(shape=None), r"shape: got None, expected a list of integers of 0 or more"),
     (v2(chunks=[2, 0]), r"chunks: got \[2, 0\], expected a list of integers of 1 or more"),
     (v2(chunks=[2]), r"chunks: got \[2\], expected 2 sizes, one for each dimension"),

@@ -426,6 +426,28 @@ def test_configurations_that_are_refused(change: dict[str, Any], match: str) -> 
         fastzarr.open_array(store)
 
 
+def test_codecs_by_their_names_alone(tmp_path: Path) -> None:
+    """As the specification allows; zarr-python reads the same chunks where the names are spelled out."""
+    little = {"name": "bytes", "configuration": {"endian": "little"}}
+    fastzarr.create_array(tmp_path, shape=8, chunks=2, shards=4, dtype="u1", fill_value=0)
+    file = tmp_path / "zarr.json"
+    document = json.loads(file.read_text())
+
+    def describe(plain: Any, checksum: Any) -> None:
+        nested = {"chunk_shape": [1], "codecs": [plain], "index_codecs": [little, checksum]}
+        document["codecs"][0]["configuration"] |= {
+            "codecs": [{"name": "sharding_indexed", "configuration": nested}, checksum],
+            "index_codecs": [little, checksum],
+        }
+        file.write_text(json.dumps(document))
+
+    describe("bytes", "crc32c")
+    fastzarr.open_array(tmp_path, mode="r+")[1:7] = np.arange(6, dtype="u1")
+    assert fastzarr.open_array(tmp_path, mode="r")[...].tolist() == [0, 0, 1, 2, 3, 4, 5, 0]
+    describe({"name": "bytes"}, {"name": "crc32c"})
+    assert read_by_zarr(tmp_path).tolist() == [0, 0, 1, 2, 3, 4, 5, 0]
+
+
 def test_chunks_and_shards_of_an_array() -> None:
     array = fastzarr.create_array({}, shape=(10, 9), chunks=(2, 3), shards=(4, 6), dtype="i4")
     assert (array.chunks, array.shards) == ((2, 3), (4, 6))

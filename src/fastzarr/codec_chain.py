@@ -29,6 +29,7 @@ from fastzarr.codecs.base import (
 )
 from fastzarr.errors import CodecError, MetadataError, UnknownCodecError
 
+_BYTES_LIMIT = 2**63
 _PLACES = ("array_array", "array_bytes", "bytes_bytes")
 
 
@@ -62,6 +63,11 @@ class PreparedChain:
         self.direct = self.serializer.memory and all(codec.views for codec in self.array_codecs)
         self.stored_dtype = self.serializer.stored_dtype(spec.dtype)
         self.nbytes = math.prod(spec.shape) * spec.dtype.itemsize
+        if self.nbytes >= _BYTES_LIMIT:
+            raise MetadataError(
+                "codecs",
+                [f"got chunks of {self.nbytes} bytes before the array→bytes codec, expected less than 2**63"],
+            )
         self.swapped = self.stored_dtype != spec.dtype
         self.fixed_size = self.direct and not self.bytes_codecs
         """Whether every chunk has `nbytes` bytes stored, which are its elements."""
@@ -73,22 +79,26 @@ class PreparedChain:
         view = np.lib.stride_tricks.as_strided(np.empty(1, np.uint8), (1,) * ndim, range(ndim))
         for codec in self.array_codecs:
             view = codec.encode_array(view)
-        strides = [0] * ndim
-        step = self.stored_dtype.itemsize
-        for dimension in reversed(view.strides):
-            strides[dimension] = step
-            step *= chunk_shape[dimension]
-        return tuple(strides)
+        return _strides(view.strides, chunk_shape, self.stored_dtype.itemsize)
 
     @property
     def decoded_nbytes(self) -> int:
         """Bytes of a decoded chunk."""
         return math.prod(self.spec.shape) * self.spec.dtype.itemsize
 
+    @property
+    def decoded_strides(self) -> tuple[int, ...]:
+        """Strides in bytes of a decoded chunk: in stored order, or C order where that is none of memory."""
+        shape = self.spec.shape
+        return (
+            self.strides(shape)
+            if self.direct
+            else _strides(range(len(shape)), shape, self.spec.dtype.itemsize)
+        )
+
     def in_memory(self, memory: NDArray[np.uint8]) -> NDArray[Any]:
-        """Flat `memory` as a chunk: in stored order, or in C order where that is none of memory."""
-        shape, dtype = self.spec.shape, self.spec.dtype
-        return np.ndarray(shape, dtype, memory, strides=self.strides(shape) if self.direct else None)
+        """Flat `memory` as a chunk of `decoded_strides`."""
+        return np.ndarray(self.spec.shape, self.spec.dtype, memory, strides=self.decoded_strides)
 
     @property
     def codecs(self) -> tuple[Codec, ...]:
@@ -193,6 +203,16 @@ def prepare(codecs: Sequence[tuple[str, dict[str, Any]]], spec: ChunkSpec) -> Pr
         unknown = any(isinstance(error, UnknownCodecError) for error in errors)
         raise (UnknownCodecError if unknown else MetadataError)("codecs", problems)
     return PreparedChain(known, spec)
+
+
+def _strides(order: Sequence[int], shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    """Strides in bytes of an array without gaps whose dimensions are in `order`, the slowest first."""
+    strides = [0] * len(shape)
+    step = itemsize
+    for dimension in reversed(order):
+        strides[dimension] = step
+        step *= shape[dimension]
+    return tuple(strides)
 
 
 def _memory(array: NDArray[Any]) -> memoryview:

@@ -156,9 +156,10 @@ class ShardingCodec(CodecBase):
             raise _too_deep() from error
 
     def _codec(self, member: str, entry: Any) -> Codec:
+        if isinstance(entry, str):
+            entry = {"name": entry}
         if hasattr(entry, "encode") or hasattr(entry, "encode_array"):
             return entry  # type: ignore[no-any-return]
-        entry = {"name": entry} if isinstance(entry, str) else entry
         if hasattr(entry, "to_dict"):
             entry = entry.to_dict()
         configuration = None
@@ -189,6 +190,14 @@ class ShardLayout:
         """Number of inner chunks along each dimension."""
         if len(self.counts) > _MOST_DIMENSIONS:
             codec.check("chunk_shape", False, f"at most {_MOST_DIMENSIONS} dimensions")
+        if (count := math.prod(self.counts)) * _ENTRY_BYTES > _MOST_BYTES:
+            raise MetadataError(
+                "codec 'sharding_indexed'",
+                [
+                    f"chunk_shape: got {count} inner chunks in a shard, "
+                    "expected an index of less than 2**63 bytes"
+                ],
+            )
         index_spec = replace(spec, shape=(*self.counts, 2), dtype=np.dtype(np.uint64), fill_value=ABSENT)
         self.index = PreparedChain(codec.index_codecs, index_spec)
         """Chain of the index."""
@@ -265,11 +274,6 @@ class ShardLayout:
 def _index_size(codecs: tuple[Codec, ...], spec: ChunkSpec) -> int:
     """Bytes of an encoded index, which is not made where it is large; raises `MetadataError`."""
     count = math.prod(spec.shape[:-1])
-    if count * _ENTRY_BYTES > _MOST_BYTES:
-        raise MetadataError(
-            "codec 'sharding_indexed'",
-            [f"chunk_shape: got {count} inner chunks in a shard, expected an index of less than 2**63 bytes"],
-        )
     if count <= _MEASURED:
         return _measured_size(codecs, spec)
     half, whole = (

@@ -15,6 +15,9 @@ _TARGET_AT_1_MIB = 256 * 1024
 _MIN_BYTES = 128 * 1024
 _MAX_BYTES = 64 * 1024 * 1024
 
+SIZE_LIMIT = 2**63
+"""Of elements along a dimension, and of bytes of a chunk: both are less."""
+
 
 def cdata_shape(shape: tuple[int, ...], chunks: Sequence[ChunkSizes]) -> tuple[int, ...]:
     """Number of chunks along each dimension."""
@@ -30,13 +33,15 @@ def to_json(chunks: Sequence[ChunkSizes]) -> dict[str, Any]:
 
 
 def normalize_shape(shape: object) -> tuple[int, ...]:
-    """Shape as a tuple of non-negative ints; one int stands for one dimension. Raises `MetadataError`."""
+    """Shape as ints from 0 to 2**63 - 1; one int stands for one dimension. Raises `MetadataError`."""
     try:
         sizes = _integers(shape)
     except TypeError as error:
         raise MetadataError("shape", [f"got {shape!r}, expected an integer or a sequence of them"]) from error
     if any(size < 0 for size in sizes):
         raise MetadataError("shape", [f"got {sizes}, expected sizes of 0 or more"])
+    if any(size >= SIZE_LIMIT for size in sizes):
+        raise MetadataError("shape", [f"got {sizes}, expected sizes of less than 2**63"])
     return sizes
 
 

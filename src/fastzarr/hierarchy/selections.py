@@ -99,8 +99,7 @@ class Selectable(ABC):
     @property
     def chunk_strides(self) -> tuple[int, ...]:
         """Strides in bytes of a chunk (of a sharded array: inner chunk) as `read_chunks` gives it."""
-        chain = self._io.inner
-        return chain.in_memory(np.empty(chain.decoded_nbytes, np.uint8)).strides
+        return self._io.inner.decoded_strides
 
     def read_chunks(self, coords: ArrayLike) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
         """Whole chunks (of a sharded array: inner chunks), decoded, and which of them are there.

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from fastzarr.chunks.axis import ChunkSizes, largest
-from fastzarr.chunks.grid import cdata_shape
+from fastzarr.chunks.grid import SIZE_LIMIT, cdata_shape
 from fastzarr.chunks.key_encoding import ChunkKeyEncoding
 from fastzarr.data_types import DataType, held
 from fastzarr.errors import MetadataError
@@ -112,12 +112,15 @@ class Problems:
             return None
 
     def sizes(self, document: dict[str, Any], member: str, least: int) -> tuple[int, ...] | None:
-        """The list of integers `member`, each at least `least`."""
+        """The list of integers `member`, each at least `least` and less than 2**63."""
         value = document.get(member)
         if not isinstance(value, list) or any(
             not isinstance(v, int) or isinstance(v, bool) or v < least for v in value
         ):
             self.add(member, value, f"a list of integers of {least} or more")
+            return None
+        if any(v >= SIZE_LIMIT for v in value):
+            self.add(member, value, "sizes of less than 2**63")
             return None
         return tuple(value)
 
@@ -127,7 +130,7 @@ class Problems:
             return
         if len(chunks) > _MAX_DIMENSIONS:
             self.found.append(f"got {len(chunks)} dimensions, expected {_MAX_DIMENSIONS} at the most")
-        if math.prod(largest(chunks)) * data_type.dtype.itemsize >= 2**63:
+        if math.prod(largest(chunks)) * data_type.dtype.itemsize >= SIZE_LIMIT:
             self.add("chunk shape", chunks, f"chunks of less than 2**63 bytes (data type {data_type.name})")
 
     def raise_if_any(self) -> None:
