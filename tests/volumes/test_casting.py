@@ -33,6 +33,21 @@ def test_exact_keeps_each_value_or_refuses(source: np.dtype, target: np.dtype) -
         assert fits == expected, own
 
 
+@pytest.mark.parametrize("target", [dtype for dtype in DTYPES if dtype.kind in "iu"], ids=str)
+def test_float16_to_integers(target: np.dtype) -> None:  # type: ignore[type-arg]
+    """Whose range it does not reach, or whose largest it does not tell."""
+    limits = np.iinfo(target)
+    for value in np.arange(2**16, dtype="u2").view("f2")[::7]:
+        number = value.item()
+        fits = np.isfinite(number) and limits.min <= np.rint(number) <= limits.max
+        given = np.array([value])
+        if fits:
+            assert cast(given, target, "round", "here").tolist() == [int(np.rint(number))]
+        else:
+            with pytest.raises(CastError, match="expected values that"):
+                cast(given, target, "round", "here")
+
+
 def test_round_goes_to_the_nearest() -> None:
     given = np.array([0.4, 0.6, 1.5, 2.5, -0.4, 254.6])
     assert cast(given, np.dtype("u1"), "round", "here").tolist() == [0, 1, 2, 2, 0, 255]

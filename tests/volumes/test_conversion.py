@@ -16,7 +16,7 @@ from fastzarr.volumes import Format, convert, ome, properties
 from fastzarr.volumes.boxes import BoundingBox
 from fastzarr.volumes.casting import CastError
 from fastzarr.volumes.element_class import DTYPES
-from fastzarr.volumes.transfer import MemoryLimitError
+from fastzarr.volumes.transfer import MemoryLimitError, Transfer
 
 SMALL = {to: Format(to=to, chunk=8, shard=32) for to in ("wkw", "zarr2", "zarr3")}
 FORMATS = [
@@ -114,6 +114,27 @@ def test_too_little_memory_is_refused(tmp_path: Path) -> None:
     ):
         convert(values, tmp_path, memory=1000, workers=2)
     assert not (tmp_path / "color").exists()
+
+
+def test_memory_for_all_magnifications_is_looked_at_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.ones((40, 40, 40), "u1")
+    options: dict[str, Any] = {"workers": 1, "axes": "xyz", "format": SMALL["zarr3"], "downsample": 1}
+    written: list[str] = []
+    run = Transfer.run
+
+    def noted(transfer: Transfer) -> Any:
+        written.append("mag")
+        return run(transfer)
+
+    monkeypatch.setattr(Transfer, "run", noted)
+    with pytest.raises(MemoryLimitError, match=r"chunks of color/2$"):
+        convert(values, tmp_path / "out", memory=20_000, **options)
+    assert written == []
+    assert not (tmp_path / "out").exists()
+    convert(values, tmp_path / "out", memory=20_000, **(options | {"downsample": 0}))
+    assert written == ["mag"]
 
 
 def test_layout_is_that_of_webknossos(tmp_path: Path) -> None:
@@ -394,6 +415,46 @@ def test_what_is_in_the_way_stays(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(NodeExistsError, match="file: got a file, expected a directory"):
         convert(second, tmp_path / "file")
+
+
+def test_overwriting_removes_nothing_but_layers(tmp_path: Path) -> None:
+    values = np.ones((9, 9, 9), "u1")
+    out = tmp_path / "out"
+    (out / "full/1").mkdir(parents=True)
+    (out / "full/1/notes.txt").write_text("mine")
+    (out / "color").write_text("mine")
+    (out / "gone").symlink_to(tmp_path / "nothing")
+    for name in ("color", "full", "gone"):
+        with pytest.raises(NodeExistsError, match=f"{name}: is there already; overwrite, or choose"):
+            convert(values, out, layer=name)
+        with pytest.raises(NodeExistsError, match=f"{name}: got what is no layer, expected one to overwrite"):
+            convert(values, out, layer=name, overwrite=True)
+    assert (out / "color").read_text() == (out / "full/1/notes.txt").read_text() == "mine"
+    assert (out / "gone").is_symlink()
+    (out / ".convert").mkdir()
+    (out / ".convert/notes.txt").write_text("mine")
+    with pytest.raises(NodeExistsError, match=r"\.convert: got notes.txt, expected what a conversion leaves"):
+        convert(values, out, overwrite=True)
+    assert (out / ".convert/notes.txt").read_text() == "mine"
+
+
+def test_links_to_nothing_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nothing")
+    with pytest.raises(NodeExistsError, match=r"link: got a link to .*nothing, which is not there, expected"):
+        convert(np.ones((9, 9, 9), "u1"), tmp_path / "link")
+    (tmp_path / "nothing").mkdir()
+    convert(np.ones((9, 9, 9), "u1"), tmp_path / "link")
+    assert properties.read(tmp_path / "nothing").layers[0].name == "color"
+
+
+@pytest.mark.parametrize("to", ["wkw", "zarr2", "zarr3"])
+def test_positions_beyond_what_an_array_has(to: str, tmp_path: Path) -> None:
+    for offset in (2**63, 2**63 - 5, 10**30):
+        with pytest.raises(
+            MetadataError, match=r"layer 'color': offset: got voxels up to .* less than 2\*\*63"
+        ):
+            convert(np.ones((9, 9, 9), "u1"), tmp_path / "out", format=SMALL[to], offset=(0, offset, 0))
+    assert not (tmp_path / "out").exists()
 
 
 def test_sources_that_are_not_there_or_not_understood(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ import pytest
 from oracle import assert_same, read_by_zarr, values
 from volume_oracles import labels, smooth
 
-from fastzarr.volumes import Format, convert, properties
+import fastzarr
+from fastzarr.errors import MetadataError
+from fastzarr.volumes import Format, convert, ome, properties
 from fastzarr.volumes.boxes import BoundingBox
 from fastzarr.volumes.downsample import coarser_mags, enough, mean, mode
 from fastzarr.volumes.element_class import DTYPES
@@ -34,6 +36,21 @@ def test_mean_of_floats() -> None:
         np.testing.assert_allclose(mean(windows), expected, rtol=1e-6)
 
 
+def test_mean_of_the_largest_floats() -> None:
+    largest, inf = np.finfo("f8").max, np.inf
+    given = [
+        [largest] * 8,
+        [largest, -largest] * 4,
+        [largest] * 2 + [-largest] * 2 + [0] * 4,
+        [inf] + [1.0] * 7,
+    ]
+    windows = [np.array(column).reshape(1, 2, 2, 1) for column in zip(*given, strict=True)]
+    assert mean(windows).ravel().tolist() == [largest, 0, 0, inf]
+    assert np.isnan(mean([np.array([inf]), np.array([-inf])])).all()
+    smallest = np.array([5e-324])
+    assert mean([smallest] * 8).tolist() == [5e-324]
+
+
 def test_mode_is_the_most_frequent_and_never_background_by_chance() -> None:
     rng = np.random.default_rng(0)
     windows = [rng.integers(0, 3, (1, 6, 7, 8)).astype("u4") for _ in range(8)]
@@ -51,6 +68,37 @@ def test_magnifications_bring_voxels_nearer_to_cubes() -> None:
     assert coarser_mags((1, 1, 1), (1, 1, 1), 0) == []
     assert enough((1, 1, 1), (1, 1, 1), (181, 217, 181), 32) == 3
     assert enough((1, 1, 1), (1, 1, 1), (32, 5, 1), 32) == 0
+    assert enough((1, 1, 1), (1, 1, 1), (32 << 16, 1, 1), 32) == 16
+
+
+@pytest.mark.parametrize("longest", [1e9, 1e80])
+def test_magnifications_that_never_fit_are_refused(longest: float, tmp_path: Path) -> None:
+    expected = (
+        r"downsample: got 'auto', expected a box of \(3, 4, 50\) voxels .* in 32 voxels after 16 of them"
+    )
+    with pytest.raises(MetadataError, match=expected):
+        convert(
+            np.ones((3, 4, 50), "u1"),
+            tmp_path / "out",
+            axes="xyz",
+            downsample="auto",
+            voxel_size=(1, 1, longest),
+        )
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("size", [0, -1, np.inf, np.nan, 1e300, 1e-300])
+def test_sizes_of_voxels_that_can_not_be(size: float, tmp_path: Path) -> None:
+    with pytest.raises(MetadataError, match=r"voxel_size: got \(1, .*, 1\), expected three numbers of nano"):
+        convert(np.ones((3, 4, 5), "u1"), tmp_path / "out", voxel_size=(1, size, 1))
+    if not size > 0 or np.isinf(size):
+        return
+    attributes = ome.attributes("zyx", (size, 1, 1), {(1, 1, 1): "0"}, version="0.5")
+    fastzarr.create_group(tmp_path / "image.zarr", attributes=attributes)
+    fastzarr.create_array(tmp_path / "image.zarr/0", data=np.ones((3, 4, 5), "u1"))
+    with pytest.raises(MetadataError, match=r"source: voxel_size: got .*; give voxel_size for another"):
+        convert(tmp_path / "image.zarr", tmp_path / "out")
+    convert(tmp_path / "image.zarr", tmp_path / "out", voxel_size=(1, 1, 1))
 
 
 @pytest.mark.parametrize("category", ["color", "segmentation"])

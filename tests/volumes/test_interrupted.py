@@ -188,6 +188,49 @@ def test_resuming_asks_for_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert properties.read(tmp_path / "out").layers[0].dtype == np.uint16
 
 
+@pytest.mark.parametrize("to", ["wkw", "zarr2", "zarr3"])
+def test_resuming_what_is_finished(to: str, tmp_path: Path) -> None:
+    """It is compared, and left as it is; what is not the same is refused."""
+    values = smooth((1, 50, 40, 33), "u1") | 1
+    dest = tmp_path / "out"
+    options: dict[str, Any] = {
+        "axes": "cxyz",
+        "format": Format(to=to, chunk=8, shard=16),
+        "voxel_size": (1, 1, 1),
+        "downsample": 1,
+        "resume": True,
+    }
+    first = convert(values, dest, **options)
+    before = files(dest)
+    again = convert(values, dest, memory=1 << 24, **options)
+    assert "all was converted before; it was compared, and there is nothing to do" in again.notes
+    assert [(mag.mag, mag.nbytes_stored) for mag in again.mags] == [
+        (mag.mag, mag.nbytes_stored) for mag in first.mags
+    ]
+    assert all(mag.kept and not mag.written for mag in again.mags)
+    other = values.copy()
+    other[0, 20, 20, 20] += 1
+    for given, change, text in (
+        (other, {}, r"voxels from .* differ from color/1"),
+        (values, {"downsample": 2}, r"mags is \['1', '2'\], not \['1', '2', '4'\]"),
+        (values, {"dtype": "uint16"}, "dtype is uint8, not uint16"),
+        (values, {"category": "segmentation"}, "category is color, not segmentation"),
+        (values, {"format": Format(to=to, chunk=16, shard=16)}, "color/1/|1/.* tells of another layout"),
+        (values, {"format": Format(to="zarr2" if to == "wkw" else "wkw")}, "data_format is "),
+    ):
+        with pytest.raises(NodeExistsError, match=text) as caught:
+            convert(given, dest, **(options | change))
+        assert "overwrite, or choose another layer" in str(caught.value)
+    with pytest.raises(NodeExistsError, match="is there already"):
+        convert(values, dest, **(options | {"resume": False}))
+    assert files(dest) == before
+    below = dest / "color/1"
+    chunk = next(path for path in below.rglob("*") if path.is_file() and path.parent != below)
+    chunk.unlink()
+    with pytest.raises(NodeExistsError, match=r"voxels from .* differ"):
+        convert(values, dest, **options)
+
+
 def test_failed_read_keeps_what_was_written(tmp_path: Path) -> None:
     array = wkw.create(tmp_path / "em/1", dtype="u1", block_len=8, file_len=2, block_type="lz4")
     array[:, :64, :16, :16] = smooth((1, 64, 16, 16), "u1") | 1

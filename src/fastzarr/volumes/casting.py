@@ -99,9 +99,10 @@ def _limits(source: np.dtype[Any], target: np.dtype[Any]) -> tuple[Any, Any]:
     """The least and largest value of integers `target` that `source` can tell."""
     limits = np.iinfo(target)
     if source.kind == "f":
-        high = source.type(limits.max)
+        own = np.finfo(source)
+        low, high = (source.type(min(max(limit, own.min), own.max)) for limit in (limits.min, limits.max))
         if int(high) > limits.max:
             high = np.nextafter(high, source.type(0))
-        return source.type(limits.min), high
-    own = np.iinfo(source)
-    return source.type(max(limits.min, own.min)), source.type(min(limits.max, own.max))
+        return low, high
+    least, most = np.iinfo(source).min, np.iinfo(source).max
+    return source.type(max(limits.min, least)), source.type(min(limits.max, most))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,12 +24,14 @@ from fastzarr.volumes.boxes import BoundingBox, Vec3, mag_name
 from fastzarr.volumes.casting import CastError, parse_dtype, stored_as
 from fastzarr.volumes.downsample import Downsampled, coarser_mags, enough
 from fastzarr.volumes.formats import Format
-from fastzarr.volumes.options import Options, layer_name
+from fastzarr.volumes.options import Options, layer_name, voxel_size_problems
 from fastzarr.volumes.properties import Category, Dataset, Layer, Mag
+from fastzarr.volumes.reports import MagReport, Report, report_of
+from fastzarr.volumes.sameness import another, require_described, require_layout
 from fastzarr.volumes.sources import Choice, Source, SourceLayer, open_source
-from fastzarr.volumes.staging import Stage, existing
+from fastzarr.volumes.staging import Stage, existing, is_layer
 from fastzarr.volumes.targets import Target
-from fastzarr.volumes.transfer import Moved, Transfer, Work
+from fastzarr.volumes.transfer import MemoryLimitError, Moved, Transfer, VerifyError, Work
 from fastzarr.volumes.voxels import AXES, ArrayVoxels, Voxels
 
 Progress = Callable[[int, int, str], None]
@@ -38,46 +40,6 @@ Progress = Callable[[int, int, str], None]
 _ONE: Vec3 = (1, 1, 1)
 _COLOURS = ("uint8", "uint16", "uint32", "int8", "int16", "int32", "float32")
 """Data types of the color layers that webknossos shows."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class MagReport:
-    """What became of one magnification."""
-
-    layer: str
-    """Name of the layer."""
-    mag: Vec3
-    """The magnification."""
-    voxels: int
-    """Voxels in its bounding box."""
-    nbytes: int
-    """Bytes of these, decoded."""
-    nbytes_stored: int
-    """Bytes of its files."""
-    written: int
-    """Pieces written: files, or groups of chunks of Zarr v2."""
-    empty: int
-    """Pieces that are all zero, which have no file."""
-    kept: int
-    """Pieces that an interrupted conversion had left, and that were right."""
-    replaced: int
-    """Pieces that it had left and that were wrong; they were written anew."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Report:
-    """What a conversion did."""
-
-    path: Path
-    """Directory of the dataset."""
-    mags: tuple[MagReport, ...]
-    """Each magnification; none where an interrupted conversion had only to be moved to its place."""
-    seconds: float
-    """How long it took."""
-    verified: str
-    """What was compared: "none", "written" or "full"."""
-    notes: tuple[str, ...]
-    """What a user should know."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,8 +80,9 @@ def convert(
     chosen = replace(options or Options(), **members)
     begun = time.monotonic()
     place = Path(dest).absolute()
-    if place.exists() and not place.is_dir():
-        raise NodeExistsError(f"{place}: got a file, expected a directory, or nothing yet")
+    if os.path.lexists(place) and not place.is_dir():
+        found = "a file" if place.exists() else f"a link to {place.readlink()}, which is not there"
+        raise NodeExistsError(f"{place}: got {found}, expected a directory, or nothing yet")
     stage = Stage(place)
     mags: tuple[MagReport, ...] = ()
     notes: tuple[str, ...]
@@ -129,11 +92,16 @@ def convert(
             stage.place()
             notes = ("all was written before; it was moved to its place",)
         else:
+            resumed = stage.begun
             conversion = _Conversion(source, stage, chosen, progress)
             try:
                 mags, notes = conversion.run()
             except CastError:  # could only be gone on with as it was, and fail again
                 stage.discard()
+                raise
+            except MemoryLimitError:  # before any voxel is written
+                if not resumed:
+                    stage.discard()
                 raise
     return Report(
         path=place,
@@ -153,24 +121,35 @@ class _Conversion:
         choice = Choice(axes=options.axes, time=options.time, offset=options.offset)
         self._source = open_source(source, stage.scratch, choice)
         self._voxel_size = options.voxel_size or self._source.voxel_size or (1.0, 1.0, 1.0)
+        if problems := voxel_size_problems(self._voxel_size):
+            raise MetadataError("source", [f"{problems[0]}; give voxel_size for another"])
         if options.voxel_size is None and self._source.voxel_size is None:
             self._notes.append("the source tells no voxel size; 1 nm is taken, give voxel_size for another")
         self._layers = [self._plan(layer) for layer in self._chosen_layers(self._source)]
+        self._complete = options.resume and not options.overwrite and not stage.begun and self._all_there()
         self._require_room(source)
         self._done, self._label = 0, ""
-        passes = 2 if options.verify == "full" else 1
+        passes = 2 if options.verify == "full" and not self._complete else 1
         self._all = passes * sum(
             int(np.prod(mag.target.box.size)) for layer in self._layers for mag in layer.mags.values()
         )
-        stage.agree(self._job(source))
+        if not self._complete:
+            stage.agree(self._job(source))
 
     def run(self) -> tuple[tuple[MagReport, ...], tuple[str, ...]]:
         """Write all, and have it appear; what became of each magnification, and what there is to say."""
+        if self._complete:
+            self._notes.append("all was converted before; it was compared, and there is nothing to do")
+            return tuple(self._compared()), tuple(self._notes)
         reports, layers = [], []
-        for planned in self._layers:
+        transfers = [
+            self._transfers(planned, {mag: step.target for mag, step in planned.mags.items()})
+            for planned in self._layers
+        ]
+        for planned, each in zip(self._layers, transfers, strict=True):
             largest = None
-            for mag, moved in self._write(planned):
-                reports.append(_report(planned, mag, moved))
+            for mag, moved in self._write(planned, each):
+                reports.append(report_of(planned.name, mag, planned.mags[mag].target, moved))
                 largest = largest if mag != min(planned.mags) else moved.largest
             layers.append(self._described(planned, largest))
             self._describe_group(planned)
@@ -254,13 +233,17 @@ class _Conversion:
             note = f"{where}: webknossos shows no color layer of {stored}; choose dtype, or a segmentation"
             if note not in self._notes:
                 self._notes.append(note)
-        return Target(
+        target = Target(
             path=self._stage.layer(planned.name) / mag_name(mag),
             format=fitted,
             dtype=stored,
             channels=voxels.channels,
             box=box,
         )
+        if max(target.shape) >= 2**63:
+            expected = "positions of less than 2**63, also of whole shards; choose another offset"
+            raise MetadataError(where, [f"offset: got voxels up to {box.end}, expected {expected}"])
+        return target
 
     def _require_room(self, source: Any) -> None:
         """Raise where something is in the way, or would be replaced by what is made of it."""
@@ -281,8 +264,16 @@ class _Conversion:
                 path, place = Path(source).resolve(), (dest / name).resolve()
                 if place == path or place in path.parents or (path == dest.resolve() and place.exists()):
                     raise NodeExistsError(f"{place}: is the source itself; choose another dest or layer")
-            if not self._options.overwrite and (name in names or (dest / name).exists()):
+            if self._complete:
+                continue
+            there = os.path.lexists(dest / name)
+            if not self._options.overwrite and (name in names or there):
                 raise NodeExistsError(f"{dest / name}: is there already; overwrite, or choose another layer")
+            if there and not is_layer(dest / name):
+                raise NodeExistsError(
+                    f"{dest / name}: got what is no layer, expected one to overwrite, or nothing; "
+                    "remove it, or choose another layer"
+                )
 
     def _job(self, source: Any) -> dict[str, Any]:
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else type(source).__name__
@@ -295,23 +286,64 @@ class _Conversion:
         }
         return self._options.job() | {"source": path, "source_layers": described}
 
-    def _write(self, planned: _PlannedLayer) -> Iterator[tuple[Vec3, Moved]]:
-        """Write the magnifications of a layer, the finest first."""
+    def _transfers(self, planned: _PlannedLayer, targets: Mapping[Vec3, Target]) -> dict[Vec3, Transfer]:
+        """What writes each magnification of a layer; raises `MemoryLimitError`.
+
+        The arrays are made, without a voxel in them.
+        """
+        found: dict[Vec3, Transfer] = {}
         before: Target | None = None
-        for mag, step in planned.mags.items():
+        for mag, target in targets.items():
+            target.create()
+            step = planned.mags[mag]
             voxels = step.source
             if voxels is None:
                 assert before is not None
                 voxels = Downsampled(finer=before.reader(), factor=step.factor, category=planned.category)
             elif isinstance(voxels, ArrayVoxels):
-                voxels = replace(voxels, box=step.target.box)
-            self._label = f"{planned.name}/{mag_name(mag)}"
-            transfer = Transfer(voxels, step.target, self._work(), self._label)
+                voxels = replace(voxels, box=target.box)
+            found[mag] = Transfer(voxels, target, self._work(), self._labelled(planned, mag))
+            before = target
+        return found
+
+    def _write(
+        self, planned: _PlannedLayer, transfers: Mapping[Vec3, Transfer]
+    ) -> Iterator[tuple[Vec3, Moved]]:
+        """Write the magnifications of a layer, the finest first."""
+        for mag, transfer in transfers.items():
+            self._label = self._labelled(planned, mag)
             moved = transfer.run()
             if self._options.verify == "full":
                 transfer.check()
             yield mag, moved
-            before = step.target
+
+    def _all_there(self) -> bool:
+        """Whether all layers are in the dataset, as where the same was converted before."""
+        old = existing(self._stage.dest)
+        names = [] if old is None else [layer.name for layer in old.layers]
+        return all(planned.name in names for planned in self._layers)
+
+    def _compared(self) -> Iterator[MagReport]:
+        """What is there of each magnification; raises `NodeExistsError` where it is not what this makes."""
+        old = existing(self._stage.dest)
+        assert old is not None
+        for planned in self._layers:
+            place = self._stage.dest / planned.name
+            (there,) = (layer for layer in old.layers if layer.name == planned.name)
+            require_described(place, there, self._described(planned, None))
+            targets = {mag: step.target.below(place) for mag, step in planned.mags.items()}
+            for target in targets.values():
+                require_layout(place, target, self._stage.scratch)
+            for mag, transfer in self._transfers(planned, targets).items():
+                self._label = self._labelled(planned, mag)
+                try:
+                    pieces = transfer.check()
+                except VerifyError as error:
+                    raise another(place, str(error)) from error
+                yield report_of(planned.name, mag, targets[mag], Moved(kept=pieces))
+
+    def _labelled(self, planned: _PlannedLayer, mag: Vec3) -> str:
+        return f"{planned.name}/{mag_name(mag)}"
 
     def _work(self) -> Work:
         options = self._options
@@ -368,20 +400,3 @@ class _Conversion:
         place = self._stage.layer(planned.name)
         with contextlib.suppress(ContainsGroupError):  # the interrupted conversion came this far
             fastzarr.create_group(place, zarr_format=2 if to == "zarr2" else 3, attributes=attributes)
-
-
-def _report(planned: _PlannedLayer, mag: Vec3, moved: Moved) -> MagReport:
-    target = planned.mags[mag].target
-    voxels = int(np.prod(target.box.size))
-    stored = sum(file.stat().st_size for file in target.path.rglob("*") if file.is_file())
-    return MagReport(
-        layer=planned.name,
-        mag=mag,
-        voxels=voxels,
-        nbytes=voxels * target.channels * target.dtype.itemsize,
-        nbytes_stored=stored,
-        written=moved.written,
-        empty=moved.empty,
-        kept=moved.kept,
-        replaced=moved.replaced,
-    )

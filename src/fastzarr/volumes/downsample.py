@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fastzarr.errors import MetadataError
 from fastzarr.volumes.boxes import BoundingBox, Vec3
 from fastzarr.volumes.properties import Category
 from fastzarr.volumes.voxels import Voxels
 
+MOST_MAGS = 16
+"""Of coarser ones that are made."""
 _ALIKE = 2**0.5
 """Axes whose voxels are longer than the shortest by more are not halved."""
 
@@ -33,12 +36,16 @@ def coarser_mags(mag: Vec3, voxel_size: tuple[float, float, float], count: int) 
 
 
 def enough(mag: Vec3, voxel_size: tuple[float, float, float], size: Vec3, edge: int) -> int:
-    """How many coarser magnifications there are until one fits in `edge` voxels along each axis."""
-    count = 0
-    while any(-(-s // m) > edge for s, m in zip(size, mag, strict=True)):
-        mag = next_mag(mag, voxel_size)
-        count += 1
-    return count
+    """How many coarser magnifications there are until one fits in `edge` voxels along each axis.
+
+    Raises `MetadataError` where those are more than `MOST_MAGS`.
+    """
+    for count, coarser in enumerate([mag, *coarser_mags(mag, voxel_size, MOST_MAGS)]):
+        if all(-(-s // m) <= edge for s, m in zip(size, coarser, strict=True)):
+            return count
+    expected = f"a box of {size} voxels of {voxel_size} nm to fit in {edge} voxels after {MOST_MAGS} of them"
+    remedy = "give a number of magnifications, or another voxel_size"
+    raise MetadataError("downsample", [f"got 'auto', expected {expected}; {remedy}"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,10 +110,11 @@ def mean(windows: list[NDArray[Any]]) -> NDArray[Any]:
     """Mean of each window; of integers rounded to the nearest, halves up, without an overflow."""
     dtype, count = windows[0].dtype, len(windows)
     if dtype.kind == "f":
-        total = np.zeros(windows[0].shape, np.float64)
-        for values in windows:
-            total += values
-        return (total / count).astype(dtype)
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = _sum(windows, 1) / count
+            if np.isinf(found).any():  # where only the sum is too large, not what is summed
+                found = np.where(np.isinf(found), _sum(windows, count), found)
+        return found.astype(dtype)
     wide = np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
     whole, rest = np.zeros(windows[0].shape, wide), np.zeros(windows[0].shape, wide)
     for values in windows:
@@ -114,6 +122,13 @@ def mean(windows: list[NDArray[Any]]) -> NDArray[Any]:
         whole += quotient
         rest += values - quotient * dtype.type(count)
     return (whole + (rest + wide.type(count // 2)) // wide.type(count)).astype(dtype)
+
+
+def _sum(windows: list[NDArray[Any]], divisor: int) -> NDArray[np.float64]:
+    total = np.zeros(windows[0].shape, np.float64)
+    for values in windows:
+        total += values if divisor == 1 else values / np.float64(divisor)
+    return total
 
 
 def mode(windows: list[NDArray[Any]]) -> NDArray[Any]:

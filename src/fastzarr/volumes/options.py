@@ -8,11 +8,13 @@ from typing import Any, Literal, get_args
 from fastzarr.errors import MetadataError
 from fastzarr.volumes.boxes import BoundingBox, Vec3
 from fastzarr.volumes.casting import Cast
+from fastzarr.volumes.downsample import MOST_MAGS
 from fastzarr.volumes.formats import Format
 from fastzarr.volumes.properties import Category
 from fastzarr.volumes.transfer import Verify
 
-_MOST_DOWNSAMPLED = 16
+_LARGEST_VOXEL = 1e100
+"""In nanometres; one over it is the least. Sizes of all magnifications are finite numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,14 +70,12 @@ class Options:
             if getattr(self, name) not in allowed:
                 expected = ", ".join(str(value) for value in allowed)
                 problems.append(f"{name}: got {getattr(self, name)!r}, expected one of {expected}")
-        if self.downsample != "auto" and not 0 <= self.downsample <= _MOST_DOWNSAMPLED:
-            problems.append(
-                f"downsample: got {self.downsample!r}, expected 'auto' or 0 to {_MOST_DOWNSAMPLED}"
-            )
+        if self.downsample != "auto" and not 0 <= self.downsample <= MOST_MAGS:
+            problems.append(f"downsample: got {self.downsample!r}, expected 'auto' or 0 to {MOST_MAGS}")
         if self.workers is not None and self.workers < 1:
             problems.append(f"workers: got {self.workers}, expected 1 or more")
-        if self.voxel_size is not None and not all(0 < size < float("inf") for size in self.voxel_size):
-            problems.append(f"voxel_size: got {self.voxel_size}, expected three numbers above 0")
+        if self.voxel_size is not None:
+            problems += voxel_size_problems(self.voxel_size)
         if self.offset is not None and min(self.offset) < 0:
             problems.append(f"offset: got {self.offset}, expected numbers of 0 or more")
         box = self.bounding_box
@@ -103,6 +103,14 @@ class Options:
             "bounding_box": None if box is None else [box.offset, box.size],
             "downsample": self.downsample,
         }
+
+
+def voxel_size_problems(voxel_size: tuple[float, ...]) -> list[str]:
+    """What is wrong with a size of voxels, in nanometres."""
+    if len(voxel_size) == 3 and all(1 / _LARGEST_VOXEL <= size <= _LARGEST_VOXEL for size in voxel_size):
+        return []
+    expected = f"three numbers of nanometers from {1 / _LARGEST_VOXEL:g} to {_LARGEST_VOXEL:g}"
+    return [f"voxel_size: got {voxel_size}, expected {expected}"]
 
 
 def is_layer_name(name: str) -> bool:

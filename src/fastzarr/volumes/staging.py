@@ -19,6 +19,7 @@ from typing import Any
 import fastzarr
 from fastzarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
 from fastzarr.volumes import properties
+from fastzarr.volumes.boxes import parse_mag
 from fastzarr.volumes.properties import Dataset, Layer
 from fastzarr.volumes.targets import remove_unfinished
 
@@ -29,6 +30,9 @@ except ImportError:  # Windows
 
 DIRECTORY = ".convert"
 _JOB, _FINISHED, _LOCK = "job.json", "finished.json", "lock"
+_SCRATCH, _LAYERS, _OLD = "scratch", "layers", "old"
+_OURS = (_JOB, _FINISHED, _LOCK, _SCRATCH, _LAYERS, _OLD)
+_DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", "header.wkw")
 
 
 class Stage:
@@ -41,13 +45,18 @@ class Stage:
     @property
     def scratch(self) -> Path:
         """Directory for what is needed only meanwhile."""
-        directory = self._root / "scratch"
+        directory = self._root / _SCRATCH
         directory.mkdir(parents=True, exist_ok=True)
         return directory
 
     def layer(self, name: str) -> Path:
         """Where a layer is written."""
-        return self._root / "layers" / name
+        return self._root / _LAYERS / name
+
+    @property
+    def begun(self) -> bool:
+        """Whether an interrupted conversion is here, or one that goes on."""
+        return (self._root / _JOB).exists()
 
     @property
     def finished(self) -> bool:
@@ -58,6 +67,13 @@ class Stage:
     def locked(self) -> Iterator[None]:
         """Keep other conversions away; the lock goes with the process. Raises `NodeExistsError`."""
         made = not self.dest.exists()
+        others = sorted(path.name for path in self._root.glob("*") if path.name not in _OURS)
+        others = [name for name in others if not name.endswith(".partial")]
+        if others:
+            raise NodeExistsError(
+                f"{self._root}: got {', '.join(others)}, expected what a conversion leaves; "
+                "remove it, or choose another dest"
+            )
         self._root.mkdir(parents=True, exist_ok=True)
         with (self._root / _LOCK).open("w") as lock:
             if fcntl is not None:
@@ -72,7 +88,7 @@ class Stage:
 
     def begin(self, *, resume: bool, overwrite: bool) -> None:
         """Go on with what an interrupted conversion has left, or discard it; raises `NodeExistsError`."""
-        if not (self._root / _JOB).exists():
+        if not self.begun:
             self.discard()
             return
         if resume:
@@ -112,8 +128,8 @@ class Stage:
         for layer in new.layers:
             staged, place = self.layer(layer.name), self.dest / layer.name
             if staged.exists():
-                if place.exists():
-                    old = self._root / "old" / layer.name
+                if os.path.lexists(place):
+                    old = self._root / _OLD / layer.name
                     old.parent.mkdir(exist_ok=True)
                     place.rename(old)
                 staged.rename(place)
@@ -127,7 +143,7 @@ class Stage:
 
     def _clean(self, made: bool) -> None:
         """Remove the directory where nothing of a conversion is in it, and the dataset's that was `made`."""
-        if not (self._root / _JOB).exists():
+        if not self.begun:
             shutil.rmtree(self._root)
             if made and not any(self.dest.iterdir()):
                 self.dest.rmdir()
@@ -142,6 +158,14 @@ class Stage:
                 shutil.rmtree(entry)
             else:
                 entry.unlink()
+
+
+def is_layer(place: Path) -> bool:
+    """Whether a directory is a layer: it, or what is named as a magnification in it, has a document."""
+    if not place.is_dir():
+        return False
+    mags = [entry for entry in place.iterdir() if parse_mag(entry.name) is not None]
+    return any((directory / name).is_file() for directory in (place, *mags) for name in _DOCUMENTS)
 
 
 def existing(dest: Path) -> Dataset | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,10 @@ class Target:
     def _shard(self) -> int:
         assert self.format.shard is not None
         return self.format.shard
+
+    def below(self, layer: Path) -> Target:
+        """The same in another directory of a layer."""
+        return replace(self, path=layer / self.path.name)
 
     def create(self) -> None:
         """Make the array that is written, where it is not there yet."""

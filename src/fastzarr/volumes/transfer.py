@@ -118,7 +118,6 @@ class Transfer:
 
     def run(self) -> Moved:
         """Move all pieces; raises `CastError`, `VerifyError`, and what reading and writing raise."""
-        self._target.create()
         self._writer = self._target.writer(self._threads)
         with ThreadPoolExecutor(self._work.workers, "convert") as pool:
             self._pool = pool
@@ -139,13 +138,16 @@ class Transfer:
                     stream.abandon()
         return self._moved
 
-    def check(self) -> None:
-        """Read source and target once more and compare all; raises `VerifyError`."""
+    def check(self) -> int:
+        """Read source and target once more and compare all; the number of pieces. Raises `VerifyError`."""
+        count = 0
         with ThreadPoolExecutor(self._work.workers, "verify") as pool:
             self._pool = pool
             for box in self._target.pieces(self._tile_len):
                 self._submit(partial(self._compare, box), partial(self._checked, box))
+                count += 1
             self._drain()
+        return count
 
     def _submit(self, call: Callable[[], _T], then: Callable[[_T], None]) -> None:
         while len(self._pending) > self._work.workers:
