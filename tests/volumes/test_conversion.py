@@ -12,7 +12,7 @@ from volume_oracles import labels, read_by_wkw, smooth
 import fastzarr
 from fastzarr import wkw
 from fastzarr.errors import MetadataError, NodeExistsError, NodeNotFoundError
-from fastzarr.volumes import Format, convert, ome, properties
+from fastzarr.volumes import Format, Options, convert, ome, properties
 from fastzarr.volumes.boxes import BoundingBox
 from fastzarr.volumes.casting import CastError
 from fastzarr.volumes.element_class import DTYPES
@@ -436,6 +436,59 @@ def test_overwriting_removes_nothing_but_layers(tmp_path: Path) -> None:
     with pytest.raises(NodeExistsError, match=r"\.convert: got notes.txt, expected what a conversion leaves"):
         convert(values, out, overwrite=True)
     assert (out / ".convert/notes.txt").read_text() == "mine"
+
+
+def test_datasets_are_not_made_in_arrays(tmp_path: Path) -> None:
+    values = np.ones((9, 9, 9), "u1")
+    for zarr_format in (2, 3):
+        path = tmp_path / str(zarr_format)
+        fastzarr.create_array(path, data=values, zarr_format=zarr_format)
+        with pytest.raises(NodeExistsError, match="got an array, expected a dataset, or nothing yet"):
+            convert(values, path)
+    wkw.create(tmp_path / "wkw", dtype="u1")
+    with pytest.raises(NodeExistsError, match="got an array, expected a dataset, or nothing yet"):
+        convert(values, tmp_path / "wkw")
+
+
+def test_what_fails_before_voxels_are_written_leaves_nothing(tmp_path: Path) -> None:
+    many = np.ones((300, 4, 4, 4), "u1")
+    with pytest.raises(MetadataError, match="channels: got 300, expected 1 to 255"):
+        convert(many, tmp_path / "out", axes="cxyz", format=SMALL["wkw"])
+    with pytest.raises(MetadataError, match="source: got no voxels in layer 'color'"):
+        convert(np.ones((0, 4, 4), "u1"), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("leftover", ["a file", "a link"])
+def test_what_stands_where_layers_are_written_stays(leftover: str, tmp_path: Path) -> None:
+    stage = tmp_path / "out/.convert"
+    stage.parent.mkdir()
+    (tmp_path / "other").mkdir()
+    if leftover == "a file":
+        stage.write_text("mine")
+    else:
+        stage.symlink_to(tmp_path / "other")
+    with pytest.raises(NodeExistsError, match=f"convert: got {leftover}, expected a directory; remove it"):
+        convert(np.ones((4, 4, 4), "u1"), tmp_path / "out", overwrite=True)
+    assert stage.is_symlink() or stage.read_text() == "mine"
+    assert not [*(tmp_path / "other").iterdir()]
+
+
+@pytest.mark.parametrize(
+    ("members", "text"),
+    [
+        ({"downsample": "all"}, "downsample: got 'all', expected 'auto' or 0 to 16"),
+        ({"downsample": 1.5}, "downsample: got 1.5, expected 'auto' or 0 to 16"),
+        ({"offset": (1, 2)}, r"offset: got \(1, 2\), expected three numbers of 0 or more"),
+        ({"voxel_size": ("a", 1, 1)}, r"voxel_size: got \('a', 1, 1\), expected three numbers"),
+        ({"voxel_size": (1, 1)}, r"voxel_size: got \(1, 1\), expected three numbers"),
+        ({"layer": "zarr.json"}, "layer: got 'zarr.json', expected letters, .* no document's name"),
+        ({"layer": properties.DOCUMENT}, "layer: got 'datasource-properties.json', expected letters"),
+    ],
+)
+def test_options_that_can_not_be(members: dict[str, Any], text: str) -> None:
+    with pytest.raises(MetadataError, match=text):
+        Options(**members)
 
 
 def test_links_to_nothing_are_refused(tmp_path: Path) -> None:

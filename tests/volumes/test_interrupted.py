@@ -231,6 +231,21 @@ def test_resuming_what_is_finished(to: str, tmp_path: Path) -> None:
         convert(values, dest, **options)
 
 
+@pytest.mark.parametrize("name", ["job.json", "finished.json"])
+@pytest.mark.parametrize("text", ["{", "[]"])
+def test_damaged_documents_of_an_interrupted_conversion(name: str, text: str, tmp_path: Path) -> None:
+    values = smooth((1, 20, 20, 20), "u1")
+    stage = tmp_path / "out/.convert"
+    stage.mkdir(parents=True)
+    (stage / "job.json").write_text("{}")
+    (stage / name).write_text(text)
+    with pytest.raises(MetadataError, match=rf"{name}: got .*; overwrite to begin anew"):
+        convert(values, tmp_path / "out", resume=True)
+    assert (stage / name).read_text() == text
+    convert(values, tmp_path / "out", overwrite=True)
+    assert not stage.exists()
+
+
 def test_failed_read_keeps_what_was_written(tmp_path: Path) -> None:
     array = wkw.create(tmp_path / "em/1", dtype="u1", block_len=8, file_len=2, block_type="lz4")
     array[:, :64, :16, :16] = smooth((1, 64, 16, 16), "u1") | 1

@@ -29,9 +29,9 @@ from fastzarr.volumes.properties import Category, Dataset, Layer, Mag
 from fastzarr.volumes.reports import MagReport, Report, report_of
 from fastzarr.volumes.sameness import another, require_described, require_layout
 from fastzarr.volumes.sources import Choice, Source, SourceLayer, open_source
-from fastzarr.volumes.staging import Stage, existing, is_layer
+from fastzarr.volumes.staging import Stage, existing, is_array, is_layer
 from fastzarr.volumes.targets import Target
-from fastzarr.volumes.transfer import MemoryLimitError, Moved, Transfer, VerifyError, Work
+from fastzarr.volumes.transfer import Moved, Transfer, VerifyError, Work
 from fastzarr.volumes.voxels import AXES, ArrayVoxels, Voxels
 
 Progress = Callable[[int, int, str], None]
@@ -95,13 +95,15 @@ def convert(
             resumed = stage.begun
             conversion = _Conversion(source, stage, chosen, progress)
             try:
+                conversion.prepare()
+            except BaseException:
+                if not resumed:
+                    stage.discard()
+                raise
+            try:
                 mags, notes = conversion.run()
             except CastError:  # could only be gone on with as it was, and fail again
                 stage.discard()
-                raise
-            except MemoryLimitError:  # before any voxel is written
-                if not resumed:
-                    stage.discard()
                 raise
     return Report(
         path=place,
@@ -136,17 +138,21 @@ class _Conversion:
         if not self._complete:
             stage.agree(self._job(source))
 
+    def prepare(self) -> None:
+        """Make all arrays, without a voxel in them; raises what can be told before voxels are written."""
+        if not self._complete:
+            self._transfers = [
+                self._prepared(planned, {mag: step.target for mag, step in planned.mags.items()})
+                for planned in self._layers
+            ]
+
     def run(self) -> tuple[tuple[MagReport, ...], tuple[str, ...]]:
         """Write all, and have it appear; what became of each magnification, and what there is to say."""
         if self._complete:
             self._notes.append("all was converted before; it was compared, and there is nothing to do")
             return tuple(self._compared()), tuple(self._notes)
         reports, layers = [], []
-        transfers = [
-            self._transfers(planned, {mag: step.target for mag, step in planned.mags.items()})
-            for planned in self._layers
-        ]
-        for planned, each in zip(self._layers, transfers, strict=True):
+        for planned, each in zip(self._layers, self._transfers, strict=True):
             largest = None
             for mag, moved in self._write(planned, each):
                 reports.append(report_of(planned.name, mag, planned.mags[mag].target, moved))
@@ -181,6 +187,8 @@ class _Conversion:
         options = self._options
         name = options.layer or layer_name(layer.name)
         category = options.category or layer.category or "color"
+        if layer.box.is_empty():
+            raise MetadataError("source", [f"got no voxels in layer {name!r}, {layer.box}, expected some"])
         box = layer.box if options.bounding_box is None else layer.box.intersection(options.bounding_box)
         if box.is_empty():
             raise MetadataError(
@@ -256,6 +264,8 @@ class _Conversion:
         ):
             expected = f"{old.voxel_size} nm as of the dataset in {dest}"
             raise MetadataError("voxel_size", [f"got {self._voxel_size} nm, expected {expected}"])
+        if is_array(dest):
+            raise NodeExistsError(f"{dest}: got an array, expected a dataset, or nothing yet")
         planned = [layer.name for layer in self._layers]
         for name in planned:
             if planned.count(name) > 1:
@@ -286,11 +296,8 @@ class _Conversion:
         }
         return self._options.job() | {"source": path, "source_layers": described}
 
-    def _transfers(self, planned: _PlannedLayer, targets: Mapping[Vec3, Target]) -> dict[Vec3, Transfer]:
-        """What writes each magnification of a layer; raises `MemoryLimitError`.
-
-        The arrays are made, without a voxel in them.
-        """
+    def _prepared(self, planned: _PlannedLayer, targets: Mapping[Vec3, Target]) -> dict[Vec3, Transfer]:
+        """What writes each magnification of a layer, whose arrays are made; raises `MemoryLimitError`."""
         found: dict[Vec3, Transfer] = {}
         before: Target | None = None
         for mag, target in targets.items():
@@ -334,7 +341,7 @@ class _Conversion:
             targets = {mag: step.target.below(place) for mag, step in planned.mags.items()}
             for target in targets.values():
                 require_layout(place, target, self._stage.scratch)
-            for mag, transfer in self._transfers(planned, targets).items():
+            for mag, transfer in self._prepared(planned, targets).items():
                 self._label = self._labelled(planned, mag)
                 try:
                     pieces = transfer.check()

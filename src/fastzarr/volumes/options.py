@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, Literal, get_args
 
 from fastzarr.errors import MetadataError
+from fastzarr.volumes import properties
 from fastzarr.volumes.boxes import BoundingBox, Vec3
 from fastzarr.volumes.casting import Cast
 from fastzarr.volumes.downsample import MOST_MAGS
@@ -13,6 +15,8 @@ from fastzarr.volumes.formats import Format
 from fastzarr.volumes.properties import Category
 from fastzarr.volumes.transfer import Verify
 
+_DOCUMENTS = (properties.DOCUMENT, "zarr.json")
+"""Names that are no layer's, since documents beside the layers have them."""
 _LARGEST_VOXEL = 1e100
 """In nanometres; one over it is the least. Sizes of all magnifications are finite numbers."""
 
@@ -70,20 +74,22 @@ class Options:
             if getattr(self, name) not in allowed:
                 expected = ", ".join(str(value) for value in allowed)
                 problems.append(f"{name}: got {getattr(self, name)!r}, expected one of {expected}")
-        if self.downsample != "auto" and not 0 <= self.downsample <= MOST_MAGS:
+        number = isinstance(self.downsample, int) and 0 <= self.downsample <= MOST_MAGS
+        if self.downsample != "auto" and not number:
             problems.append(f"downsample: got {self.downsample!r}, expected 'auto' or 0 to {MOST_MAGS}")
         if self.workers is not None and self.workers < 1:
             problems.append(f"workers: got {self.workers}, expected 1 or more")
         if self.voxel_size is not None:
             problems += voxel_size_problems(self.voxel_size)
-        if self.offset is not None and min(self.offset) < 0:
-            problems.append(f"offset: got {self.offset}, expected numbers of 0 or more")
+        if self.offset is not None and (len(self.offset) != 3 or min(self.offset) < 0):
+            problems.append(f"offset: got {self.offset}, expected three numbers of 0 or more")
         box = self.bounding_box
         if box is not None and (min(box.offset) < 0 or box.is_empty()):
             problems.append(f"bounding_box: got {box}, expected an offset of 0 or more and a size above 0")
         if self.layer is not None and not is_layer_name(self.layer):
             problems.append(
-                f"layer: got {self.layer!r}, expected letters, digits, and '_', '-' or '.' inside"
+                f"layer: got {self.layer!r}, expected letters, digits, and '_', '-' or '.' inside, "
+                "no document's name"
             )
         if problems:
             raise MetadataError("options", problems)
@@ -107,7 +113,8 @@ class Options:
 
 def voxel_size_problems(voxel_size: tuple[float, ...]) -> list[str]:
     """What is wrong with a size of voxels, in nanometres."""
-    if len(voxel_size) == 3 and all(1 / _LARGEST_VOXEL <= size <= _LARGEST_VOXEL for size in voxel_size):
+    numbers = len(voxel_size) == 3 and all(isinstance(size, Real) for size in voxel_size)
+    if numbers and all(1 / _LARGEST_VOXEL <= size <= _LARGEST_VOXEL for size in voxel_size):
         return []
     expected = f"three numbers of nanometers from {1 / _LARGEST_VOXEL:g} to {_LARGEST_VOXEL:g}"
     return [f"voxel_size: got {voxel_size}, expected {expected}"]
@@ -121,4 +128,5 @@ def is_layer_name(name: str) -> bool:
 def layer_name(name: str) -> str:
     """The nearest name that a layer may have."""
     changed = "".join(c if c.isascii() and (c.isalnum() or c in "_-.") else "_" for c in name)
-    return changed.lstrip(".") or "layer"
+    changed = changed.lstrip(".") or "layer"
+    return f"{changed}_" if changed in _DOCUMENTS else changed

@@ -67,6 +67,11 @@ class Stage:
     def locked(self) -> Iterator[None]:
         """Keep other conversions away; the lock goes with the process. Raises `NodeExistsError`."""
         made = not self.dest.exists()
+        if self._root.is_symlink() or self._root.is_file():
+            found = "a link" if self._root.is_symlink() else "a file"
+            raise NodeExistsError(
+                f"{self._root}: got {found}, expected a directory; remove it, or choose another dest"
+            )
         others = sorted(path.name for path in self._root.glob("*") if path.name not in _OURS)
         others = [name for name in others if not name.endswith(".partial")]
         if others:
@@ -107,7 +112,7 @@ class Stage:
         if not file.exists():
             _write(file, given)
             return
-        before = json.loads(file.read_text(encoding="utf-8"))
+        before = _read(file)
         problems = [
             f"{key}: got {given.get(key)!r}, expected {before.get(key)!r} as before it was interrupted"
             for key in sorted(given.keys() | before.keys())
@@ -122,8 +127,7 @@ class Stage:
 
     def place(self) -> None:
         """Move all layers to their places and write the dataset's document; what was done of it is kept."""
-        text = (self._root / _FINISHED).read_text(encoding="utf-8")
-        document = json.loads(text)
+        document = _read(self._root / _FINISHED, "dataset", "groups")
         new = properties.parse(json.dumps(document["dataset"]), str(self._root / _FINISHED))
         for layer in new.layers:
             staged, place = self.layer(layer.name), self.dest / layer.name
@@ -160,6 +164,13 @@ class Stage:
                 entry.unlink()
 
 
+def is_array(place: Path) -> bool:
+    """Whether a directory is an array of Zarr or WKW."""
+    if (place / ".zarray").is_file() or (place / "header.wkw").is_file():
+        return True
+    return (place / "zarr.json").is_file() and isinstance(fastzarr.open(place, mode="r"), fastzarr.Array)
+
+
 def is_layer(place: Path) -> bool:
     """Whether a directory is a layer: it, or what is named as a magnification in it, has a document."""
     if not place.is_dir():
@@ -183,6 +194,18 @@ def merged(old: Dataset | None, new: Dataset) -> Dataset:
     names = [layer.name for layer in new.layers]
     kept: list[Layer] = [layer for layer in old.layers if layer.name not in names]
     return replace(old, layers=(*kept, *new.layers))
+
+
+def _read(file: Path, *members: str) -> dict[str, Any]:
+    """A document of an interrupted conversion, with such members; raises `MetadataError`."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise MetadataError(str(file), [f"got no valid JSON: {error}; overwrite to begin anew"]) from error
+    if not isinstance(found, dict) or any(member not in found for member in members):
+        expected = f"an object with {', '.join(members)}" if members else "an object"
+        raise MetadataError(str(file), [f"got {found!r}, expected {expected}; overwrite to begin anew"])
+    return found
 
 
 def _write(file: Path, document: Mapping[str, Any]) -> None:
