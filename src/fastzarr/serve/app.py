@@ -34,8 +34,8 @@ from fastzarr.serve.sending import (
     head,
     length_of,
     send_bytes,
+    send_copies,
     send_file,
-    send_pieces,
     within,
 )
 from fastzarr.serve.settings import Settings
@@ -227,7 +227,7 @@ class Application:
             assert file is not None
             await send_file(file, receive, self._in_time(send))
         elif self._bytes_only:
-            await send_pieces(bytes(body), self._in_time(send))
+            await send_copies(body, self._in_time(send))
         else:
             await send_bytes(body, send)
 

@@ -38,8 +38,9 @@ class FileRange:
 
 
 Piece = bytes | bytearray | memoryview
+Pieces = Piece | tuple[Piece, ...]
 
-Body = Piece | FileRange
+Body = Pieces | FileRange
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,7 +49,7 @@ class Response:
 
     status: int = 200
     body: Body = b""
-    """Bytes, or a contiguous memoryview, or part of a file."""
+    """Bytes, a contiguous memoryview, pieces that follow each other, or part of a file."""
     media_type: str = BINARY
     """The Content-Type; none is sent where it is empty."""
     headers: Headers = ()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, MutableMapping
 from functools import lru_cache
 from typing import Any
 
-from fastzarr.serve.http import Body, FileRange, Headers, HttpError, Piece, Response
+from fastzarr.serve.http import Body, FileRange, Headers, HttpError, Piece, Pieces, Response
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -20,6 +20,8 @@ PIECE = 1 << 18
 """Bytes of a file that are in memory at once, per answer."""
 AT_ONCE = 1 << 20
 """Bytes of a body that are handed over in one piece, without waiting until they have left."""
+WORTH_A_PIECE = 1 << 13
+"""Bytes from which on sending a piece costs less than having it copied beside others."""
 LAST: Message = {"type": "http.response.body", "body": b""}
 WITHOUT_BODY = (204, 304)
 
@@ -65,7 +67,11 @@ def length_of(body: Body) -> int:
     """Bytes of a body."""
     if isinstance(body, FileRange):
         return body.length
-    return body.nbytes if isinstance(body, memoryview) else len(body)
+    return sum(map(_size, body)) if isinstance(body, tuple) else _size(body)
+
+
+def _size(piece: Piece) -> int:
+    return piece.nbytes if isinstance(piece, memoryview) else len(piece)
 
 
 def head(response: Response, extra: RawHeaders) -> Message:
@@ -78,25 +84,29 @@ def head(response: Response, extra: RawHeaders) -> Message:
     return {"type": "http.response.start", "status": response.status, "headers": headers}
 
 
-async def send_bytes(body: Piece, send: Send) -> None:
+async def send_bytes(body: Pieces, send: Send) -> None:
     """Send a body. Where it is large, return when almost all of it has left: its memory counts until then."""
-    if isinstance(body, memoryview) and body.nbytes != len(body):
-        body = body.cast("B")
-    if len(body) <= AT_ONCE:
-        await send({"type": "http.response.body", "body": body})
-        return
-    await send({"type": "http.response.body", "body": body, "more_body": True})
+    for piece in _pieces(body):
+        await send({"type": "http.response.body", "body": piece, "more_body": True})
     await send(LAST)
 
 
-async def send_pieces(body: bytes, send: Send) -> None:
-    """As `send_bytes`, through a server that takes what it is given and waits with the next piece."""
-    if len(body) <= AT_ONCE:
-        await send({"type": "http.response.body", "body": body})
-        return
-    for start in range(0, len(body), PIECE):
-        await send({"type": "http.response.body", "body": body[start : start + PIECE], "more_body": True})
+async def send_copies(body: Pieces, send: Send) -> None:
+    """As `send_bytes`, through a server that keeps what it is given, takes `bytes` only, and then waits."""
+    for piece in _pieces(body):
+        for start in range(0, len(piece), PIECE):
+            part = bytes(piece[start : start + PIECE])
+            await send({"type": "http.response.body", "body": part, "more_body": True})
     await send(LAST)
+
+
+def _pieces(body: Pieces) -> Iterable[Piece]:
+    """What is sent one by one: nothing small, and all of it bytes."""
+    if not isinstance(body, tuple):
+        body = (body,)
+    elif length_of(body) <= WORTH_A_PIECE * len(body):
+        return (b"".join(body),)
+    return [piece.cast("B") if isinstance(piece, memoryview) else piece for piece in body]
 
 
 def within(seconds: float, send: Send) -> Send:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import socket
 import struct
 from collections.abc import Iterable
@@ -12,6 +13,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from fastzarr.serve.budget import Budget
+from fastzarr.serve.gathering import Gathering
 from fastzarr.serve.sending import AT_ONCE
 from fastzarr.serve.settings import Settings
 
@@ -46,6 +48,8 @@ class Protocol(HttpToolsProtocol):
     taken = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        if hasattr(os, "writev"):
+            transport = Gathering(transport, self.loop)
         super().connection_made(transport)
         transport.set_write_buffer_limits(high=AT_ONCE)
         if len(self.connections) > self.most_connections:

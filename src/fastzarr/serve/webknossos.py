@@ -171,12 +171,14 @@ def _answer(asked: list[Wish], found: list[Found] | list[Piece | None]) -> Respo
         )
     else:
         headers = _NONE_MISSING
-    pieces = [
-        halved(piece) if wish.four_bit else piece
-        for wish, piece in zip(asked, found, strict=True)
-        if piece is not None and not isinstance(piece, Exception)
-    ]
-    return Response(body=b"".join(pieces), headers=headers)
+    pieces = tuple(
+        [
+            halved(piece) if wish.four_bit else piece
+            for wish, piece in zip(asked, found, strict=True)
+            if piece is not None and not isinstance(piece, Exception)
+        ]
+    )
+    return Response(body=pieces, headers=headers)
 
 
 def _cutout(site: Site, request: Request, wish: Wish) -> Answer:
