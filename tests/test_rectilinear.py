@@ -191,7 +191,7 @@ def test_requests_that_no_grid_meets() -> None:
         *(
             (
                 {"kind": "inline", "chunk_shapes": [entry]},
-                r"chunk_shapes\[0\]: got .*, expected an integer of 1",
+                r"chunk_shapes\[0\]: got .*, expected an integer from 1",
             )
             for entry in ([], [0, 4], [[2]], [[2, 0]], [[2, 1, 1]], "4", 0, 4.0, True, [2.0, 2], [[2, True]])
         ),

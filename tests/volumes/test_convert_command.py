@@ -59,6 +59,16 @@ def test_report_as_json(source: Any, tmp_path: Path) -> None:
     assert report["notes"] == ["the source tells no voxel size; 1 nm is taken, give voxel_size for another"]
 
 
+def test_resuming_what_is_finished_says_so(source: Any, tmp_path: Path) -> None:
+    assert run(source[0], tmp_path / "out").exit_code == 0
+    again = run(source[0], tmp_path / "out", "--resume")
+    assert again.exit_code == 0
+    assert "Note: all was converted before; it was compared, and there is nothing to do.\n" in again.stdout
+    other = run(source[0], tmp_path / "out", "--resume", "--to", "wkw")
+    assert other.exit_code == 1
+    assert "got what another conversion made (data_format is zarr3, not wkw)" in other.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [

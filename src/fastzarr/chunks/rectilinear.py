@@ -40,7 +40,7 @@ def parse(configuration: Mapping[str, Any], shape: tuple[int, ...] | None) -> tu
         sizes = _parse_entry(entry)
         if sizes is None:
             problems.append(
-                f"chunk_shapes[{dimension}]: got {entry!r}, expected an integer of 1 or more, "
+                f"chunk_shapes[{dimension}]: got {entry!r}, expected an integer from 1 to 2**63 - 1, "
                 "or a list of them and of pairs [size, count]"
             )
             continue
