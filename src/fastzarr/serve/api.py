@@ -76,7 +76,7 @@ def _urls(dataset: Dataset, request: Request) -> dict[str, str | None]:
     token = f"?token={quote(request.token, safe='')}" if request.token else ""
     below = f"{request.root}/data/zarr3_experimental/{name}/" if dataset.layers else None
     return {
-        "zarr": None if dataset.kind == "wkw" else f"{request.root}/zarr/{name}/{token}",
+        "zarr": None if dataset.kind == "wkw" or dataset.elsewhere else f"{request.root}/zarr/{name}/{token}",
         "zarr3": below and below + token,
         "zarr2": below and f"{request.root}/data/zarr/{name}/{token}",
         "neuroglancer": below and f"zarr3://{below}{token}",

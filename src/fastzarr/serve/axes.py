@@ -27,7 +27,7 @@ FEW = 4
 def reason_against(array: Any) -> str | None:
     """Why an array can't be served as a volume; None where it can."""
     dtype = array.dtype
-    if dtype != np.bool_ and dtype.newbyteorder("=") not in DTYPES:
+    if dtype.kind not in "biuf" or (dtype != np.bool_ and dtype.newbyteorder("=") not in DTYPES):
         return f"the data type {dtype} is none of volumes: integers of 8 to 64 bits, float32, float64, bool"
     if len(array.shape) < 2:
         return f"the shape {array.shape} has fewer than 2 dimensions"

@@ -59,7 +59,7 @@ class Catalogue:
         path = Path(file)
         try:
             document = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
             raise CatalogueError(f"{path}: can't be read as TOML: {error}") from error
         problems: list[str] = []
         fields = Fields(document, "", problems)
@@ -93,7 +93,7 @@ def _name(found: Found, root: Path, taken: Mapping[str, Dataset]) -> str:
 def _listed(name: str, path: Path, hints: dict[str, Any], roots: tuple[Path, ...]) -> Dataset:
     """A dataset of the TOML file; whatever is wrong with it is among its problems."""
     try:
-        found = form_of(path)
+        found = form_of(path, roots)
     except OSError as error:
         return Dataset(name=name, path=path, kind="zarr", problems=(f"{path}: {error.strerror}",))
     if found is None:
@@ -106,6 +106,8 @@ def _entry(fields: Fields, beside: Path) -> tuple[str, Path, dict[str, Any]]:
     name, path = fields.text("name"), fields.text("path")
     if name and (name in (".", "..") or not name.isprintable() or set(name) & set("/\\")):
         fields.problem("name", name, "a name without slashes")
+    if "\0" in path:
+        fields.problem("path", path, "a path without the character 0")
     category = fields.choice("category", _CATEGORIES, default="")
     key, size = fields.take("voxel_size")
     if size is not None and not (

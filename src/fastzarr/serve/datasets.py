@@ -76,6 +76,8 @@ class Dataset:
     """Whether `voxel_size` is told by anyone."""
     layers: Mapping[str, Layer] = field(default_factory=dict)
     """Its layers by name; none where it can be had by its stored keys only, or not at all."""
+    elsewhere: bool = False
+    """Whether stored keys of it are outside of its directory, where no URL leads to them."""
     problems: tuple[str, ...] = ()
     """Why it, or a part of it, can't be opened."""
     remarks: tuple[str, ...] = ()

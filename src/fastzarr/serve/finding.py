@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 
 import fastzarr
 from fastzarr.errors import ZarrError
+from fastzarr.serve.links import DOCUMENTS, WKW_HEADER, require_inside
+from fastzarr.serve.parts import words
 from fastzarr.volumes import ome
 from fastzarr.volumes.boxes import parse_mag
 from fastzarr.volumes.properties import DOCUMENT as PROPERTIES
 
-WKW_HEADER = "header.wkw"
 MOST_DIRECTORIES = 100_000
 """That are looked into."""
 DEEPEST = 12
@@ -37,6 +38,7 @@ class Finder:
 
     def __init__(self, root: Path) -> None:
         self._inside = os.path.join(os.path.realpath(root), "")  # noqa: PTH118 - the slash at its end
+        self._roots = (Path(self._inside),)
         self._seen: set[tuple[int, int]] = set()
         self.problems: list[str] = []
         """What was not looked at, and why."""
@@ -51,11 +53,13 @@ class Finder:
         if found is None:
             return
         files, directories = found
-        form = _form(directory, files, directories)
+        form = _form(directory, files, directories, self._roots)
         if form is not None and form.form == "array" and in_group:
             return
         is_group = form is not None and form.form == "group"
-        if form is not None and not (is_group and in_group and not _has_arrays(directory, directories)):
+        if form is not None and not (
+            is_group and in_group and not _has_arrays(directory, directories, self._roots)
+        ):
             yield form
         if form is not None and not is_group:
             return
@@ -87,9 +91,9 @@ class Finder:
         return not path.is_symlink() or os.path.join(os.path.realpath(path), "").startswith(self._inside)  # noqa: PTH118
 
 
-def form_of(directory: Path) -> Found | None:
+def form_of(directory: Path, roots: tuple[Path, ...]) -> Found | None:
     """The dataset that a directory itself holds; None where it holds none. Raises `OSError`."""
-    return _form(directory, *_listed(directory))
+    return _form(directory, *_listed(directory), roots)
 
 
 def _listed(directory: Path) -> tuple[set[str], list[str]]:
@@ -101,7 +105,12 @@ def _listed(directory: Path) -> tuple[set[str], list[str]]:
     )
 
 
-def _form(directory: Path, files: set[str], directories: list[str]) -> Found | None:
+def _form(directory: Path, files: set[str], directories: list[str], roots: tuple[Path, ...]) -> Found | None:
+    if not files.isdisjoint(DOCUMENTS):
+        try:
+            require_inside(directory, roots)
+        except (ZarrError, OSError) as error:
+            return Found(directory, "array", str(error))
     if PROPERTIES in files:
         return Found(directory, "webknossos")
     if WKW_HEADER in files:
@@ -122,16 +131,23 @@ def _node(directory: Path) -> Found:
         if isinstance(node, fastzarr.Array):
             return Found(directory, "array")
         return Found(directory, "image" if ome.parse(node.attrs.asdict(), str(directory)) else "group")
-    except (ZarrError, OSError) as error:
-        return Found(directory, "group", str(error))
+    except Exception as error:
+        return Found(directory, "group", words(error, str(directory)))
 
 
-def _has_arrays(directory: Path, directories: list[str]) -> bool:
-    return any(is_array(directory / name) for name in directories)
+def _has_arrays(directory: Path, directories: list[str], roots: tuple[Path, ...]) -> bool:
+    return any(is_array(directory / name, roots) for name in directories)
 
 
-def is_array(directory: Path) -> bool:
-    """Whether the documents in a directory are those of an array, for all that can be told at a glance."""
+def is_array(directory: Path, roots: tuple[Path, ...]) -> bool:
+    """Whether the documents in a directory are those of an array, for all that can be told at a glance.
+
+    Those that must not be read count as well: opening the array tells why not.
+    """
+    try:
+        require_inside(directory, roots)
+    except (ZarrError, OSError):
+        return True
     try:
         document = json.loads((directory / "zarr.json").read_bytes())
     except (FileNotFoundError, NotADirectoryError):

@@ -8,6 +8,7 @@ from typing import Any
 import fastzarr
 from fastzarr.serve import axes
 from fastzarr.serve.datasets import Category, Dataset, VoxelSize
+from fastzarr.serve.links import require_inside
 from fastzarr.serve.parts import Parts
 from fastzarr.volumes import ome
 from fastzarr.volumes.boxes import Vec3, mag_name
@@ -24,7 +25,7 @@ def open_image(parts: Parts, path: Path, name: str) -> Dataset:
         given = image.name if image.name and "/" not in image.name else None
         title = given or (stem(path) or name if number == 0 else f"{stem(path)}-{number}")
         arrays = _levels(parts, path, image, (1, 1, 1))
-        parts.add_arrays(title, category, arrays, axes.of_ome(image.axes))
+        parts.attempt(title, parts.add_arrays, title, category, arrays, axes.of_ome(image.axes))
     _labels(parts, path, images[0])
     return parts.dataset(name, path, "ome-zarr", images[0].voxel_size)
 
@@ -37,13 +38,15 @@ def _labels(parts: Parts, path: Path, image: ome.Multiscale) -> None:
     for place in sorted(labels.iterdir()):
         if not place.is_dir() or place.name.startswith("."):
             continue
-        for label in parts.attempt(f"labels/{place.name}", _label_images, place) or ():
+        for label in parts.attempt(f"labels/{place.name}", _label_images, parts, place) or ():
             title = place.name if place.name not in parts.layers else f"{place.name}-labels"
             arrays = _levels(parts, place, label, _near(label.voxel_size, image.voxel_size))
-            parts.add_arrays(title, "segmentation", arrays, axes.of_ome(label.axes))
+            roles = axes.of_ome(label.axes)
+            parts.attempt(title, parts.add_arrays, title, "segmentation", arrays, roles)
 
 
-def _label_images(path: Path) -> tuple[ome.Multiscale, ...]:
+def _label_images(parts: Parts, path: Path) -> tuple[ome.Multiscale, ...]:
+    require_inside(path, parts.hints.roots)
     return ome.parse(fastzarr.open_group(path, mode="r").attrs.asdict(), str(path))
 
 
@@ -58,7 +61,7 @@ def _levels(parts: Parts, path: Path, image: ome.Multiscale, factor: Vec3) -> di
     found: dict[Vec3, Any] = {}
     for level in image.levels:
         mag = parts.attempt(level.path, image.mag, level)
-        array = parts.attempt(level.path, open_below, path, level.path)
+        array = parts.attempt(level.path, open_below, parts, path, level.path)
         if mag is None or array is None:
             continue
         x, y, z = (a * b for a, b in zip(mag, factor, strict=True))
@@ -75,8 +78,9 @@ def _levels(parts: Parts, path: Path, image: ome.Multiscale, factor: Vec3) -> di
     return found
 
 
-def open_below(path: Path, below: str) -> fastzarr.Array:
+def open_below(parts: Parts, path: Path, below: str) -> fastzarr.Array:
     """An array in a group; its store is the group's directory, out of which nothing leads."""
+    require_inside(path / below, parts.hints.roots)
     return fastzarr.open_array(path, path=below, mode="r")
 
 

@@ -14,8 +14,9 @@ from fastzarr.errors import NodeNotFoundError
 from fastzarr.serve import axes
 from fastzarr.serve.datasets import Category, Dataset, Kind
 from fastzarr.serve.described import open_webknossos
-from fastzarr.serve.finding import WKW_HEADER, Form, Found, is_array
+from fastzarr.serve.finding import Form, Found, is_array
 from fastzarr.serve.images import open_below, open_image, stem
+from fastzarr.serve.links import WKW_HEADER, require_inside
 from fastzarr.serve.parts import Hints, Parts
 from fastzarr.serve.volume import Volume
 from fastzarr.volumes.boxes import Vec3, parse_mag
@@ -47,14 +48,17 @@ def _layer(parts: Parts, path: Path, name: str) -> Dataset:
 
 
 def _wkw(parts: Parts, path: Path, name: str, title: str, places: dict[Vec3, Path]) -> Dataset:
-    arrays = {mag: parts.attempt(str(place), _open_wkw, place) for mag, place in places.items()}
+    arrays = {
+        mag: parts.attempt(str(place), _open_wkw, place, parts.hints.roots) for mag, place in places.items()
+    }
     volumes = {mag: Volume(array, "cxyz") for mag, array in arrays.items() if array is not None}
     if volumes:
         parts.add(title, _guess(next(iter(volumes.values())).stored_dtype), volumes)
     return parts.dataset(name, path, "wkw")
 
 
-def _open_wkw(path: Path) -> wkw.WkwArray:
+def _open_wkw(path: Path, roots: tuple[Path, ...]) -> wkw.WkwArray:
+    require_inside(path, roots)
     array = wkw.open(path, mode="r")
     if 0 in array.shape:
         raise NodeNotFoundError(f"{path}: there are no files of voxels, expected some beside the header")
@@ -69,10 +73,10 @@ def _array(parts: Parts, path: Path, name: str) -> Dataset:
 def _group(parts: Parts, path: Path, name: str) -> Dataset:
     """A group of Zarr; its layers are the arrays directly in it."""
     for place in sorted(path.iterdir()):
-        if not place.name.startswith(".") and place.is_dir() and is_array(place):
-            array = parts.attempt(place.name, open_below, path, place.name)
+        if not place.name.startswith(".") and place.is_dir() and is_array(place, parts.hints.roots):
+            array = parts.attempt(place.name, open_below, parts, path, place.name)
             if array is not None:
-                _add_array(parts, place.name, array)
+                parts.attempt(place.name, _add_array, parts, place.name, array)
     return parts.dataset(name, path, "zarr")
 
 

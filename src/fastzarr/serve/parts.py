@@ -5,6 +5,7 @@ A part that can't be opened is told among the problems of its dataset; the other
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from fastzarr.errors import ZarrError
 from fastzarr.serve.datasets import Category, Dataset, Kind, Layer, VoxelSize
 from fastzarr.serve.volume import Volume
 from fastzarr.volumes.boxes import BoundingBox, Vec3, mag_name
+
+log = logging.getLogger("fastzarr.serve")
 
 MOST_CHANNELS = 64
 """That are made layers of their own."""
@@ -40,13 +43,15 @@ class Parts:
         self.layers: dict[str, Layer] = {}
         self.problems: list[str] = []
         self.remarks: list[str] = []
+        self.elsewhere = False
+        """Whether arrays are outside of the directory of the dataset."""
 
     def attempt(self, what: str, call: Callable[..., Any], *args: Any) -> Any:
         """Result of `call`; None where it fails, which is a problem of `what`."""
         try:
             return call(*args)
-        except (ZarrError, OSError, ValueError, TypeError, ImportError) as error:
-            self.problems.append(f"{what}: {error}")
+        except Exception as error:
+            self.problems.append(f"{what}: {words(error, what)}")
             return None
 
     def add(
@@ -118,6 +123,15 @@ class Parts:
             voxel_size=size or (1.0, 1.0, 1.0),
             voxel_size_known=size is not None,
             layers=self.layers,
+            elsewhere=self.elsewhere,
             problems=tuple(self.problems),
             remarks=tuple(self.remarks),
         )
+
+
+def words(error: Exception, what: str) -> str:
+    """What went wrong with `what`; of failures that were not foreseen the log has more."""
+    if isinstance(error, ZarrError | OSError | ImportError):
+        return str(error)
+    log.error("%s: can't be opened", what, exc_info=error)
+    return f"unexpected failure, {type(error).__name__}: {error}; the log has more"
