@@ -25,8 +25,8 @@ lint: $(VENV)/dev.stamp  ## ruff, rules and format
 types: $(VENV)/dev.stamp  ## mypy, strict
 	$(VENV)/bin/mypy
 
-tests: $(VENV)/dev.stamp .venv/system.stamp .venv/webknossos/stamp .venv/serve-peers/stamp  ## pytest
-	$(VENV)/bin/pytest
+tests: $(VENV)/dev.stamp .venv/system.stamp .venv/webknossos/stamp .venv/serve-peers/stamp  ## pytest, on every core
+	$(VENV)/bin/pytest --numprocesses logical --maxprocesses 8 --dist worksteal
 
 sanitize: $(VENV)/dev.stamp  ## tests of the kernel with address and undefined-behaviour sanitizers
 	$(VENV)/bin/python tests/sanitize.py
