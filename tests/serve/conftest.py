@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import os
 import re
@@ -13,7 +14,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -171,21 +172,23 @@ def start_server(source: Path, *options: str, log: Path, within: float = 20) -> 
         process = subprocess.Popen(
             command, stdout=out, stderr=subprocess.STDOUT, env={**os.environ, "COLUMNS": "200"}
         )
-    until = time.monotonic() + within
-    while time.monotonic() < until and process.poll() is None:
-        found = re.search(r"http://[^\s/]+:\d+", log.read_text(errors="replace"))
-        if found:
-            server = Server(found[0], process, log)
-            try:
-                if server.get("/data/health").status == 200:
+    started = False
+    try:
+        until = time.monotonic() + within
+        while time.monotonic() < until and process.poll() is None:
+            found = re.search(r"http://[^\s/]+:\d+", log.read_text(errors="replace"))
+            if found:
+                server = Server(found[0], process, log)
+                with suppress(OSError, http.client.HTTPException):
+                    started = server.get("/data/health").status == 200
+                if started:
                     return server
-            except OSError:
-                pass
-        time.sleep(0.05)
-    if process.poll() is None:
-        process.kill()
-    process.wait()
-    raise AssertionError(f"the server did not start:\n{log.read_text(errors='replace')}")
+            time.sleep(0.05)
+        raise AssertionError(f"the server did not start:\n{log.read_text(errors='replace')}")
+    finally:
+        if not started:
+            process.kill()
+            process.wait()
 
 
 @pytest.fixture

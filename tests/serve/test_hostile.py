@@ -266,6 +266,19 @@ def test_a_foreign_name_is_refused(served: Server) -> None:
     assert status(answer) == 421
 
 
+@pytest.mark.parametrize("number", [1, 50])
+def test_headers_of_more_than_64_kib_are_refused(served: Server, number: int) -> None:
+    def answer(nbytes: int) -> int:
+        return status(
+            ask(served, get("/data/health", *(f"x{n}: {'y' * (nbytes // number)}" for n in range(number))))
+        )
+
+    assert answer(60_000) == 200
+    granian = "granian" in str(served.process.args)
+    assert answer(200_000 if granian else 66_000) in (431, 0)
+    check(served)
+
+
 def test_endless_headers_and_bodies_take_no_memory(served: Server) -> None:
     before = memory(served)
     for sent in (

@@ -25,11 +25,15 @@ SLOWEST = 1024
 """Bytes per second that a client must take of an answer, on average over the write timeout."""
 
 LONGEST_HEAD = 1 << 16
-"""Bytes of a request's line and headers, roughly: what came with its beginning counts."""
+"""Bytes of a request's line and headers; of one that is not complete roughly: all that has come counts."""
 TOO_LONG = b"HTTP/1.1 431 Request Header Fields Too Large\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 TCP_INFO_ACKNOWLEDGED = slice(120, 128)
 """Where `struct tcp_info` of Linux has `tcpi_bytes_acked`."""
+
+
+class HeadError(Exception):
+    """Ends the parsing of a request that is refused."""
 
 
 class Protocol(HttpToolsProtocol):
@@ -62,12 +66,22 @@ class Protocol(HttpToolsProtocol):
         self.head_bytes += len(data)
         super().data_received(data)
         if self.head_bytes > LONGEST_HEAD and not self.in_body and not self.transport.is_closing():
-            self.transport.write(TOO_LONG)
-            self.transport.close()
+            self._refuse_head()
 
     def on_headers_complete(self) -> None:
         self.in_body = True
+        if len(self.url) + sum([len(name) + len(value) for name, value in self.headers]) > LONGEST_HEAD:
+            self._refuse_head()
+            raise HeadError
         super().on_headers_complete()
+
+    def _refuse_head(self) -> None:
+        self.transport.write(TOO_LONG)
+        self.transport.close()
+
+    def send_400_response(self, msg: str) -> None:
+        if not self.transport.is_closing():
+            super().send_400_response(msg)
 
     def on_message_complete(self) -> None:
         self.in_body = False
