@@ -89,13 +89,20 @@ def test_a_worker_that_dies_is_replaced(serving, volume, kind: str, number: int)
 
 
 @pytest.mark.parametrize(("kind", "number"), [("uvicorn", 2), ("granian", 2)])
-def test_workers_end_with_their_parent(serving, volume, kind: str, number: int) -> None:
+def test_workers_end_with_their_parent(
+    serving, volume, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, number: int
+) -> None:
+    (tmp_path / "shared").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "shared"))
     server = serving(volume[0], "--server", kind, "--workers", str(number))
     assert wait_until(lambda: len(workers(server.process.pid)) == number)
     left = workers(server.process.pid)
+    assert server.get("/metrics").status == 200
+    assert list((tmp_path / "shared").glob("fastzarr-serve-*"))
     server.process.kill()
     server.process.wait()
     assert wait_until(lambda: not any(worker.is_running() for worker in left))
+    assert not list((tmp_path / "shared").glob("fastzarr-serve-*"))
 
 
 @pytest.mark.parametrize(("kind", "number"), KINDS)
