@@ -11,6 +11,7 @@ from threading import Lock
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from fastzarr.serve.http import Piece
 from fastzarr.serve.volume import BUCKET, NOWHERE, Point, Volume
 
 RECHECK = 2.0
@@ -110,11 +111,11 @@ class BucketCache:
         with self._lock:
             return Counts(self._hits, self._misses, self._evicted, len(self._entries), self._nbytes)
 
-    def fresh(self, keys: Sequence[Key]) -> list[bytes | None] | None:
+    def fresh(self, keys: Sequence[Key]) -> list[Piece | None] | None:
         """All these buckets, if they are here and their files need no look; else None. Waits for no disk."""
         due = self._clock() - self._recheck
         entries = self._entries
-        found = []
+        found: list[Piece | None] = []
         with self._lock:
             for key in keys:
                 entry = entries.get(key)
@@ -132,8 +133,12 @@ class BucketCache:
         coords: Sequence[Point],
         edge: int = BUCKET,
         additional: Mapping[str, int] = NOWHERE,
-    ) -> list[bytes | None]:
+    ) -> list[Piece | None]:
         """`volume.buckets`, with those that are here not read again."""
+        if not self.limit:
+            with self._lock:
+                self._misses += len(coords)
+            return volume.buckets(coords, edge, additional)
         indices = volume.indices(additional)
         keys = [(volume.number, edge, *point, *indices) for point in coords]
         found = self._valid(keys)
@@ -152,7 +157,8 @@ class BucketCache:
             left = list(wanted)
             of_left = [self._origin(volume.paths(point, edge, additional)) for point in left]
             data = volume.buckets(left, edge, additional)
-            read |= dict(zip(left, map(Entry, data, of_left), strict=True))
+            kept = (None if piece is None else bytes(piece) for piece in data)
+            read |= dict(zip(left, map(Entry, kept, of_left), strict=True))
         for point, entry in read.items():
             self._keep((volume.number, edge, *point, *indices), entry)
         with self._lock:

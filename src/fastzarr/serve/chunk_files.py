@@ -17,7 +17,8 @@ class ChunkFiles:
 
     def __init__(self, template: str, chunks: tuple[int, ...], shape: tuple[int, ...], axes: Sequence[int]):
         self._template = template
-        self._chunks = chunks
+        self.chunks = chunks
+        """Shape of what is in a file."""
         self._shape = shape
         self._axes = axes
 
@@ -40,7 +41,7 @@ class ChunkFiles:
     def of_selection(self, selection: tuple[Any, ...]) -> tuple[str, ...] | None:
         """The files of a box of elements; None where they are many."""
         first, counts = [], []
-        for item, size, length in zip(selection, self._chunks, self._shape, strict=True):
+        for item, size, length in zip(selection, self.chunks, self._shape, strict=True):
             if type(item) is slice:
                 start, stop, _ = item.indices(length)
                 first.append(start // size)

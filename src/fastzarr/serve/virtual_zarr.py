@@ -12,7 +12,7 @@ from zlib_ng import zlib_ng
 
 from fastzarr.serve import conditional
 from fastzarr.serve.conditional import Version
-from fastzarr.serve.http import JSON, Answer, HttpError, Request, Response
+from fastzarr.serve.http import JSON, Answer, HttpError, Piece, Request, Response
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
 from fastzarr.serve.stored_keys import CHUNKS_KEPT, listing
@@ -78,7 +78,7 @@ def _chunk(site: Site, request: Request, volume: Volume, point: Vec3) -> Answer:
     return lambda: _bucket(request, site.cache.read(volume, [point])[0])
 
 
-def _bucket(request: Request, data: bytes | None) -> Response:
+def _bucket(request: Request, data: Piece | None) -> Response:
     """Raises 404 where the bucket isn't stored, which clients take for zeros."""
     if data is None:
         raise HttpError(404, "the chunk is not stored: it is zero")
@@ -91,7 +91,7 @@ def _bucket(request: Request, data: bytes | None) -> Response:
     )
 
 
-def _tag(data: bytes) -> str:
+def _tag(data: Piece) -> str:
     """The entity tag of a content: the same for the same bytes only, whichever file they are from.
 
     Two checksums of different polynomials, which take a twentieth of the time of a hash.
@@ -99,7 +99,7 @@ def _tag(data: bytes) -> str:
     return f'"{crc32c.crc32c(data):08x}{zlib_ng.crc32(data):08x}"'
 
 
-def _part_of(data: bytes) -> Callable[[int, int], bytes | memoryview]:
+def _part_of(data: Piece) -> Callable[[int, int], Piece]:
     return lambda start, length: data if length == len(data) else memoryview(data)[start : start + length]
 
 

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from fastzarr.errors import SelectionError
 from fastzarr.serve.chunk_files import ChunkFiles
 from fastzarr.serve.chunk_shapes import ALL, SPATIAL, chunk_along, edge_of_chunks
+from fastzarr.serve.documents import Document
+from fastzarr.serve.http import Piece
 from fastzarr.volumes.boxes import BoundingBox
 
 Point = tuple[int, int, int]
@@ -25,6 +27,8 @@ Point = tuple[int, int, int]
 BUCKET = 32
 """Voxels along each edge of the buckets that webknossos asks for."""
 NOWHERE: Mapping[str, int] = {}
+KNOWN = 4096
+"""Files of which the paths are kept."""
 
 
 class Box(NamedTuple):
@@ -104,6 +108,10 @@ class Volume:
         fill = array.fill_value
         self._missing_is_zero = fill is None or not np.any(np.frombuffer(np.asarray(fill, array.dtype), "u1"))
         self._files = ChunkFiles.of(array)
+        self._document = Document.of(array)
+        self._whole = self._whole_chunks()
+        self._per_file = self._chunks_per_file()
+        self._known_paths: dict[tuple[int, ...], tuple[str, ...] | None] = {}
 
     def __repr__(self) -> str:
         return f"<Volume {self.array!r} axes={self.axes} box={self.box}>"
@@ -115,28 +123,41 @@ class Volume:
         `SelectionError`, and what reading raises.
         """
         end = (offset[0] + size[0], offset[1] + size[1], offset[2] + size[2])
-        return self._read(Box(offset, end), self.indices(additional))
+        found = self._read(Box(offset, end), self.indices(additional))
+        self._check()
+        return found
 
     def buckets(
         self, coords: Sequence[Point], edge: int = BUCKET, additional: Mapping[str, int] = NOWHERE
-    ) -> list[bytes | None]:
+    ) -> list[Piece | None]:
         """Cubes of `edge` voxels by their coordinates in cubes, in the order of the wire.
 
         None for a cube outside of `box`, and for one that is not stored and so is zero. All others have
-        `edge`³ voxels, zero outside of `box`. Raises `SelectionError`, and what reading raises.
+        `edge`³ voxels, zero outside of `box`; several may be parts of the same memory. Raises
+        `SelectionError`, and what reading raises.
         """
         indices = self.indices(additional)
-        found: list[bytes | None] = [None] * len(coords)
-        boxes = [self._cube(point, edge) for point in coords]
-        inside = [number for number, box in enumerate(boxes) if box.overlap(self.box)]
-        if self._edge == edge and inside:
-            self._read_chunks([coords[n] for n in inside], inside, boxes, indices, found)
-            return found
-        for number in inside:
-            paths = self.paths(coords[number], edge, additional)
-            if paths is None or not self._missing_is_zero or any(map(os.path.exists, paths)):
-                found[number] = bytes(self._read(boxes[number], indices))
+        if self._edge == edge:
+            found = self._read_chunks(coords, indices)
+        else:
+            found = [self._bucket(point, edge, indices) for point in coords]
+        self._check()
         return found
+
+    def _bucket(self, point: Point, edge: int, indices: tuple[int, ...]) -> Piece | None:
+        box = self._cube(point, edge)
+        inner = box.overlap(self.box)
+        if inner is None:
+            return None
+        files = self._files_of(inner, indices)
+        if files is None or not self._missing_is_zero or any(map(os.path.exists, files)):
+            return self._read(box, indices)
+        return None
+
+    def _check(self) -> None:
+        """After reading: what is missing may be so because all is gone."""
+        if self._document is not None:
+            self._document.check()
 
     def beside(self, point: Point, edge: int, most: int) -> Box | None:
         """The buckets, by their coordinates, that are decoded with one since they are in the same chunks.
@@ -173,6 +194,7 @@ class Volume:
         start = self._cube((x, y, z), edge).start
         end = self._cube((x + nx, y + ny, z + nz), edge).start
         whole = np.frombuffer(self._read(Box(start, end), indices), "u1")
+        self._check()
         split = whole.reshape(nz, edge, ny, edge, nx, edge, self.voxel_bytes)
         there: dict[tuple[str, ...], bool] = {}
         for k, j, i in np.ndindex(nz, ny, nx):
@@ -183,10 +205,11 @@ class Volume:
             elif cube.any() or not self._missing_is_zero:
                 yield point, cube.tobytes()
             else:
-                paths = self.paths(point, edge, additional)
-                if paths is not None and paths not in there:
-                    there[paths] = any(map(os.path.exists, paths))
-                yield point, cube.tobytes() if paths is None or there[paths] else None
+                inner = self._cube(point, edge).overlap(self.box)
+                files = None if inner is None else self._files_of(inner, indices)
+                if files is not None and files not in there:
+                    there[files] = any(map(os.path.exists, files))
+                yield point, cube.tobytes() if files is None or there[files] else None
 
     def touches(self, offset: Point, size: Point) -> bool:
         """Whether any of these voxels is in `box`."""
@@ -196,11 +219,46 @@ class Volume:
     def paths(
         self, point: Point, edge: int = BUCKET, additional: Mapping[str, int] = NOWHERE
     ) -> tuple[str, ...] | None:
-        """The files that a bucket is from, there or not; None where they are too many, or no files."""
+        """The files that a bucket is from, there or not, with the document of the array; None where they are
+        too many, or no files.
+        """
+        indices = self.indices(additional)
+        key = None
+        if edge == self._edge and self._per_file is not None:
+            (x, y, z), (nx, ny, nz) = point, self._per_file
+            key = (x // nx, y // ny, z // nz, *indices)
+            if key in self._known_paths:
+                return self._known_paths[key]
         box = self._cube(point, edge).overlap(self.box)
-        if self._files is None or box is None:
+        if box is None:
             return None if self._files is None else ()
-        return self._files.of_selection(self._selection(box, self.indices(additional)))
+        paths = self._files_of(box, indices)
+        if paths is not None and self._document is not None:
+            paths = (*paths, self._document.path)
+        if key is not None:
+            if len(self._known_paths) >= KNOWN:
+                self._known_paths.clear()
+            self._known_paths[key] = paths
+        return paths
+
+    def _files_of(self, box: Box, indices: tuple[int, ...]) -> tuple[str, ...] | None:
+        """Those of the chunks of a box that is in `self.box`."""
+        return None if self._files is None else self._files.of_selection(self._selection(box, indices))
+
+    def _chunks_per_file(self) -> Point | None:
+        """Along x, y and z; None where chunks are no buckets, or one is in several files."""
+        if self._edge is None or self._files is None:
+            return None
+        sizes = dict(zip(self.axes, self._files.chunks, strict=True))
+        x, y, z = (sizes[axis] // self._edge for axis in SPATIAL)
+        return x, y, z
+
+    def _whole_chunks(self) -> Box:
+        """Coordinates of the chunks that are wholly in `box`, where chunks are buckets."""
+        edge = self._edge or 1
+        start = tuple(-(-first // edge) for first in self.box.start)
+        end = tuple(last // edge for last in self.box.end)
+        return Box(start, end)  # type: ignore[arg-type]
 
     def indices(self, additional: Mapping[str, int]) -> tuple[int, ...]:
         """Index along each axis beside channels and space; raises `SelectionError`."""
@@ -239,35 +297,44 @@ class Volume:
                 out.byteswap(inplace=True)
         return out.reshape(-1).view("u1").data
 
-    def _read_chunks(
-        self,
-        coords: list[Point],
-        numbers: list[int],
-        boxes: list[Box],
-        indices: tuple[int, ...],
-        found: list[bytes | None],
-    ) -> None:
+    def _read_chunks(self, coords: Sequence[Point], indices: tuple[int, ...]) -> list[Piece | None]:
         """Buckets that are chunks: decoded together, as they are."""
+        assert self._edge is not None
+        (x0, y0, z0), (x1, y1, z1) = self._whole
+        numbers: list[int] = []
+        cut: dict[int, Box] = {}
+        for number, point in enumerate(coords):
+            x, y, z = point
+            if not (x0 <= x < x1 and y0 <= y < y1 and z0 <= z < z1):
+                inner = self._cube(point, self._edge).overlap(self.box)
+                if inner is None:
+                    continue
+                cut[number] = inner
+            numbers.append(number)
+        found: list[Piece | None] = [None] * len(coords)
+        if not numbers:
+            return found
         fixed = dict(zip((axis for axis, _ in self.additional), indices, strict=True)) if indices else {}
         fixed["c"] = self._channel or 0
         columns = [
-            [point["xyz".index(axis)] for point in coords] if axis in SPATIAL else [fixed[axis]] * len(coords)
+            [coords[number]["xyz".index(axis)] for number in numbers]
+            if axis in SPATIAL
+            else [fixed[axis]] * len(numbers)
             for axis in self.axes
         ]
         rows, stored = self.array.read_chunks(np.array(columns, np.intp).T)  # type: ignore[attr-defined]
         for number, row, is_stored in zip(numbers, rows, stored, strict=True):
-            if not is_stored and self._missing_is_zero:
-                continue
-            box = boxes[number]
-            inner = box.overlap(self.box)
-            if inner == box or inner is None:
-                found[number] = row.tobytes()
-                continue
-            edge = box.end[0] - box.start[0]
-            part = _within(inner, box)
-            clipped = np.zeros((edge, edge, edge, self.voxel_bytes), "u1")
-            clipped[part] = row.reshape(clipped.shape)[part]
-            found[number] = clipped.tobytes()
+            if is_stored or not self._missing_is_zero:
+                found[number] = row.data if number not in cut else self._cut(row, coords[number], cut[number])
+        return found
+
+    def _cut(self, chunk: NDArray[np.uint8], point: Point, inner: Box) -> memoryview:
+        """A chunk with zeros outside of `inner`."""
+        assert self._edge is not None
+        part = _within(inner, self._cube(point, self._edge))
+        cut = np.zeros((self._edge, self._edge, self._edge, self.voxel_bytes), "u1")
+        cut[part] = chunk.reshape(cut.shape)[part]
+        return cut.reshape(-1).data
 
 
 def _within(inner: Box, outer: Box) -> tuple[slice, ...]:

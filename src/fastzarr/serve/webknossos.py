@@ -15,7 +15,7 @@ import numpy as np
 from fastzarr.errors import ZarrError
 from fastzarr.serve import sampling, wishes
 from fastzarr.serve.cache import BucketCache
-from fastzarr.serve.http import JSON, Answer, HttpError, Request, Response
+from fastzarr.serve.http import JSON, Answer, HttpError, Piece, Request, Response
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
 from fastzarr.serve.wishes import Wish, dataset_of, layer_of
@@ -32,7 +32,6 @@ _NONE_MISSING = (
 )
 _MARKED = re.compile(r"(mag|x|y|z)(-?[0-9]{1,10})")
 
-Piece = bytes | memoryview
 Found = Piece | None | Exception
 """What a bucket is: its bytes, nothing, or why it can't be read."""
 
@@ -107,7 +106,7 @@ def _kept(cache: BucketCache, asked: list[Wish]) -> list[Piece | None] | None:
             return None
         indices = volume.indices(wish.additional) if volume.additional else ()
         keys.append((volume.number, wish.size[0], *bucket, *indices))
-    return cache.fresh(keys)  # type: ignore[return-value]
+    return cache.fresh(keys)
 
 
 def _read(cache: BucketCache, asked: list[Wish]) -> list[Found]:
@@ -133,7 +132,7 @@ def _read(cache: BucketCache, asked: list[Wish]) -> list[Found]:
     return found
 
 
-def _cubes(cache: BucketCache, some: list[Wish]) -> list[bytes | None]:
+def _cubes(cache: BucketCache, some: list[Wish]) -> list[Piece | None]:
     volume, _, (edge, _, _), _, additional, _ = some[0]
     assert volume is not None
     return cache.read(volume, [wish.bucket for wish in some if wish.bucket is not None], edge, additional)

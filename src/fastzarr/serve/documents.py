@@ -1,0 +1,87 @@
+"""The document by which an array was opened, and whether it still is the one beside the chunks."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from fastzarr.errors import ZarrError
+
+FREE = ("attributes", "consolidated_metadata", "dimension_names")
+"""Members of `zarr.json` that say nothing of how chunks are stored."""
+
+
+class ChangedError(ZarrError, OSError):
+    """What is stored is no longer what was opened."""
+
+    kind = "changed"
+
+
+class _Content(NamedTuple):
+    coding: Any
+    """What must stay as it is."""
+    shape: tuple[int, ...]
+    """What may only grow."""
+
+
+class Document:
+    """The document of one array on disk, as it was when this was made."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = str(path)
+        self._sign = _sign(self.path)
+        self._content = _read(self.path)
+
+    @classmethod
+    def of(cls, array: Any) -> Document | None:
+        """None where the array is not in files."""
+        if hasattr(array, "header"):
+            return cls(Path(array.path, "header.wkw"))
+        try:
+            files = array.store.plain_files()
+        except (AttributeError, NotImplementedError):
+            return None
+        if files is None:
+            return None
+        name = "zarr.json" if array.metadata.zarr_format == 3 else ".zarray"
+        return cls(Path(files.root, array.path, name))
+
+    def check(self) -> None:
+        """Raise `ChangedError` where it is gone, or chunks are no longer to be read by it as it was."""
+        found = _sign(self.path)
+        if found == self._sign:
+            return
+        content = _read(self.path)
+        if content is None:
+            raise ChangedError(f"{self.path}: it is gone since the dataset was opened; restart the server")
+        known = self._content
+        if known is None or content.coding != known.coding or not _holds(content.shape, known.shape):
+            raise ChangedError(f"{self.path}: it is another since the dataset was opened; restart the server")
+        self._sign, self._content = found, content
+
+
+def _sign(path: str) -> tuple[int, ...] | None:
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a Path object would cost more than the call
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _read(path: str) -> _Content | None:
+    """None where it is not there, or none of ours."""
+    try:
+        data = Path(path).read_bytes()
+        if path.endswith(".wkw"):
+            return _Content(data, ())
+        members = json.loads(data)
+        shape = tuple(map(int, members.pop("shape")))
+    except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
+        return None
+    return _Content({name: value for name, value in members.items() if name not in FREE}, shape)
+
+
+def _holds(shape: tuple[int, ...], known: tuple[int, ...]) -> bool:
+    return len(shape) == len(known) and all(new >= old for new, old in zip(shape, known, strict=True))
