@@ -1,6 +1,7 @@
 """Settings of all tests."""
 
 import gc
+import signal
 from unittest.mock import Mock
 
 import pytest
@@ -27,7 +28,12 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
-    """Runs of the benchmark end by unfreezing all."""
+    """Runs of the benchmark end by unfreezing all; commands in this process leave a handler of SIGTERM.
+
+    Processes that are forked later would have the handler, and a pool of them could wait for its end forever.
+    """
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
     if unfreeze.called:
         unfreeze.reset_mock()
         freeze()
