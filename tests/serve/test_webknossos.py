@@ -468,3 +468,46 @@ def test_a_place_with_data(tmp_path: Path, in_process: Callable[..., Any]) -> No
     assert client.get(path).json() == {"position": None, "mag": None, "resolution": None}
     fastzarr.open_array(tmp_path / "sample")[50, 40, 3] = 7
     assert client.get(path).json() == {"position": [3, 40, 50], "mag": [1, 1, 1], "resolution": [1, 1, 1]}
+
+
+def test_chunks_that_are_decoded_count_as_memory_under_way(
+    tmp_path: Path, in_process: Callable[..., Any]
+) -> None:
+    array = fastzarr.create_array(tmp_path / "a", shape=(64, 64, 64), chunks=(64, 64, 64), dtype="uint8")
+    array[...] = 5
+    asked = [bucket(0, 0, 0), bucket(32, 32, 32)]
+    small = in_process(tmp_path, max_bytes_in_flight=64**3 - 1)
+    for answer in (
+        small.post("/data/datasets/a/layers/a/data", asked),
+        small.get("/data/datasets/a/layers/a/data?x=1&y=0&z=0&width=4&height=4&depth=4&mag=1-1-1"),
+        small.get("/data/zarr3_experimental/a/a/1/0.0.0.0"),
+        small.get("/data/datasets/a/layers/a/histogram"),
+    ):
+        assert answer.status == 500
+        assert (
+            "a chunk has 262144 bytes, more than the 262143 for all that is under way" in answer.body.decode()
+        )
+        assert "larger --max-in-flight" in answer.body.decode()
+    busy = in_process(tmp_path, max_bytes_in_flight=64**3 + 32**3)
+    answer = busy.post("/data/datasets/a/layers/a/data", asked)
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    enough = in_process(tmp_path, max_bytes_in_flight=64**3 + 2 * 32**3)
+    assert enough.post("/data/datasets/a/layers/a/data", asked).body == b"\5" * (2 * 32**3)
+    assert enough.app.budget.taken == 0
+
+
+@pytest.mark.parametrize("form", ["wkw lz4", "array v3"])
+def test_a_chunk_that_is_a_link_out_is_a_failure(
+    tmp_path: Path, in_process: Callable[..., Any], form: str
+) -> None:
+    root = tmp_path / "root"
+    make_dataset(root, form)
+    client = in_process(root)
+    layer = next(iter(client.site.catalogue.datasets["sample"].layers.values()))
+    chunk = next(path for path in map(Path, layer.finest.paths((1, 1, 0)) or ()) if path.exists())
+    chunk.rename(tmp_path / "elsewhere")
+    chunk.symlink_to(tmp_path / "elsewhere")
+    answer = client.post(f"{layer_path(form)}/data", [bucket(32, 32, 0)])
+    assert answer.status == 500
+    assert "a link leads out of the dataset" in answer.body.decode()
+    assert "elsewhere" not in answer.body.decode()

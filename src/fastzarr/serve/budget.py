@@ -36,7 +36,7 @@ class Reservation:
         self._budget = budget
         self.nbytes = 0
 
-    def __call__(self, nbytes: int) -> None:
+    def __call__(self, nbytes: int, *, scratch: int = 0) -> None:
         budget = self._budget
         if self.nbytes + nbytes > budget.most_in_one:
             raise HttpError(
@@ -44,6 +44,13 @@ class Reservation:
                 f"the answer would have {self.nbytes + nbytes} bytes, expected at most "
                 f"{budget.most_in_one}; ask for less at a time",
             )
+        if scratch > budget.most_in_all:
+            raise HttpError(
+                500,
+                f"a chunk has {scratch} bytes, more than the {budget.most_in_all} for all that is under way; "
+                f"start the server with a larger --max-in-flight, or store smaller chunks",
+            )
+        nbytes += scratch
         if nbytes < WORTH_COUNTING:
             return
         with budget._lock:

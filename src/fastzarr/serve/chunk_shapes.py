@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 SPATIAL = ("x", "y", "z")
@@ -16,6 +17,15 @@ def chunk_along(array: Any, axes: tuple[str, ...]) -> tuple[int, int, int] | Non
     except NotImplementedError:
         return None
     return sizes["x"], sizes["y"], sizes.get("z", 1)
+
+
+def largest_chunk(array: Any) -> int:
+    """Bytes of the largest chunk, decoded; 0 where that isn't told."""
+    try:
+        sizes = [max(along, default=0) for along in array.read_chunk_sizes]
+    except AttributeError:
+        sizes = array.chunks
+    return math.prod(sizes) * int(array.dtype.itemsize)
 
 
 def edge_of_chunks(

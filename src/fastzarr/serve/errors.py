@@ -12,7 +12,7 @@ from fastzarr.serve.http import JSON, Headers, HttpError, Response
 log = logging.getLogger("fastzarr.serve")
 
 ABSENT = (errors.NodeNotFoundError, errors.ChunkNotFoundError)
-WRONG_REQUEST = (errors.SelectionError, errors.KeyNameError)
+WRONG_REQUEST = (errors.SelectionError,)
 BUSY = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN)
 
 
@@ -54,7 +54,9 @@ def answer_to(failure: BaseException, *, request_id: str, what: str, root: str =
         )
     if isinstance(failure, errors.ZarrError):
         log.error("%s %s: %s", request_id, what, failure)
-        return refusal(500, f"the stored data can't be read: {_words(failure, root)}", request_id=request_id)
+        link = isinstance(failure, errors.KeyNameError)  # whose words tell where it leads
+        words = "a link leads out of the dataset" if link else _words(failure, root)
+        return refusal(500, f"the stored data can't be read: {words}", request_id=request_id)
     if isinstance(failure, OSError):
         log.error("%s %s: %s", request_id, what, failure)
         reason = failure.strerror or type(failure).__name__

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -55,7 +55,17 @@ class Response:
     headers: Headers = ()
 
 
-def _unlimited(nbytes: int) -> None:
+class Reserve(Protocol):
+    """Told the memory that an answer needs, before it is taken."""
+
+    def __call__(self, nbytes: int, *, scratch: int = 0) -> None:
+        """`nbytes` of the answer, and `scratch` beside them until it is sent.
+
+        Raises `HttpError` where they are too many for one answer, or for all those under way.
+        """
+
+
+def _unlimited(nbytes: int, *, scratch: int = 0) -> None:
     """What `Request.reserve` does where nothing counts."""
 
 
@@ -80,9 +90,8 @@ class Request:
     """Scheme, host and prefix that this server is reached by, such as http://127.0.0.1:8080, for links."""
     token: str = ""
     """The token given by the client, for links that carry it on."""
-    reserve: Callable[[int], None] = _unlimited
-    """Call with the bytes of the answer before memory for them is taken; `HttpError` where they are too
-    many for one answer, or for all those under way. They are given back when the answer is sent."""
+    reserve: Reserve = _unlimited
+    """What is reserved is given back when the answer is sent."""
 
 
 Answer = Response | Callable[[], Response]

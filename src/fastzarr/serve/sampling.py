@@ -57,7 +57,7 @@ def _sampled(cache: BucketCache, volume: Volume, request: Request) -> Iterator[t
         return
     rows = (_spread(first, end) for first, end in zip(box.start, box.end, strict=True))
     coords: list[Point] = list(itertools.product(*rows))  # type: ignore[arg-type]
-    request.reserve(len(coords) * BUCKET**3 * volume.voxel_bytes)
+    request.reserve(len(coords) * BUCKET**3 * volume.voxel_bytes, scratch=volume.scratch)
     for point, data in zip(coords, cache.read(volume, coords), strict=True):
         start = tuple(n * BUCKET for n in point)
         low = tuple(max(0, b - s) for s, b in zip(start, box.start, strict=True))

@@ -75,6 +75,7 @@ def _chunk(site: Site, request: Request, volume: Volume, point: Vec3) -> Answer:
     kept = site.cache.fresh([(volume.number, BUCKET, *point, *volume.indices(NOWHERE))])
     if kept is not None:
         return _bucket(request, kept[0])
+    request.reserve(0, scratch=volume.scratch)
     return lambda: _bucket(request, site.cache.read(volume, [point])[0])
 
 

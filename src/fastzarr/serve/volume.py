@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from fastzarr.errors import SelectionError
 from fastzarr.serve.chunk_files import ChunkFiles
-from fastzarr.serve.chunk_shapes import ALL, SPATIAL, chunk_along, edge_of_chunks
+from fastzarr.serve.chunk_shapes import ALL, SPATIAL, chunk_along, edge_of_chunks, largest_chunk
 from fastzarr.serve.documents import Document
 from fastzarr.serve.http import Piece
 from fastzarr.volumes.boxes import BoundingBox
@@ -105,6 +105,8 @@ class Volume:
         self._order = tuple(of_view.index(axis) for axis in kept)
         self._edge = edge_of_chunks(array, self.axes, self.channels, self.voxel_bytes, self._swapped)
         self._chunk = chunk_along(array, self.axes)
+        self.scratch = 0 if self._edge == BUCKET else largest_chunk(array)
+        """Bytes needed beside an answer while it is read: those of a decoded chunk."""
         fill = array.fill_value
         self._missing_is_zero = fill is None or not np.any(np.frombuffer(np.asarray(fill, array.dtype), "u1"))
         self._files = ChunkFiles.of(array)

@@ -45,6 +45,7 @@ def post_data(site: Site, request: Request) -> Answer:
     kept = _kept(site.cache, asked)
     if kept is not None:
         return _answer(asked, kept)
+    request.reserve(0, scratch=max([wish.volume.scratch for wish in asked if wish.volume], default=0))
     return lambda: _answer(asked, _read(site.cache, asked))
 
 
@@ -185,6 +186,8 @@ def _cutout(site: Site, request: Request, wish: Wish) -> Answer:
     kept = _kept(site.cache, [wish])
     if kept is not None:
         return _whole(wish, kept[0])
+    if wish.volume is not None:
+        request.reserve(0, scratch=wish.volume.scratch)
     return lambda: _whole(wish, _read_whole(site.cache, wish))
 
 
