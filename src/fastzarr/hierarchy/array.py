@@ -121,26 +121,6 @@ class Array(Node[ArrayMetadata], Selectable):
         return self._metadata.fill_value
 
     @property
-    def ndim(self) -> int:
-        """Number of dimensions."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements, decoded."""
-        return self.size * self.itemsize
-
-    @property
     def read_chunk_sizes(self) -> tuple[tuple[int, ...], ...]:
         """Elements of the array in each chunk (of a sharded array: inner chunk), along each dimension."""
         return Grid(self.shape, self._read_sizes).extents()
@@ -154,11 +134,6 @@ class Array(Node[ArrayMetadata], Selectable):
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of chunks (of a sharded array: inner chunks) along each dimension."""
         return cdata_shape(self.shape, self._read_sizes)
-
-    @property
-    def nchunks(self) -> int:
-        """Number of chunks, stored or not."""
-        return math.prod(self.cdata_shape)
 
     @property
     def filters(self) -> tuple[Codec, ...]:

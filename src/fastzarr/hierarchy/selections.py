@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Protocol, Self
@@ -48,6 +49,11 @@ class Selectable(ABC):
 
     @property
     @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """Shape, in elements."""
+
+    @property
+    @abstractmethod
     def dtype(self) -> np.dtype[Any]:
         """NumPy dtype of the elements."""
 
@@ -65,6 +71,31 @@ class Selectable(ABC):
     @abstractmethod
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of chunks (of a sharded array: inner chunks) along each dimension."""
+
+    @property
+    def ndim(self) -> int:
+        """Number of dimensions."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements, decoded."""
+        return self.size * self.itemsize
+
+    @property
+    def nchunks(self) -> int:
+        """Number of chunks, stored or not."""
+        return math.prod(self.cdata_shape)
 
     @abstractmethod
     def _require_writable(self) -> None: ...

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -107,31 +106,6 @@ class WkwArray(Selectable):
     def cdata_shape(self) -> tuple[int, ...]:
         """Number of blocks along each dimension."""
         return cdata_shape(self.shape, self.chunks)
-
-    @property
-    def nchunks(self) -> int:
-        """Number of blocks, stored or not."""
-        return math.prod(self.cdata_shape)
-
-    @property
-    def ndim(self) -> int:
-        """Number of dimensions, 4."""
-        return 4
-
-    @property
-    def size(self) -> int:
-        """Number of voxels, times channels."""
-        return math.prod(self.shape)
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one channel of a voxel."""
-        return self.dtype.itemsize
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all voxels, decoded."""
-        return self.size * self.itemsize
 
     @property
     def fill_value(self) -> Any:
