@@ -236,9 +236,14 @@ def test_answers_larger_than_allowed_are_refused_before_they_are_made(in_process
     )
     assert client.get("/made?n=1000000").status == 200
     assert client.get(f"/made?n={1 << 62}").status == 400
-    busy = client.get(f"/made?n={1 << 20}")
-    assert (busy.status, busy.headers["retry-after"]) == (503, "1")
+    never = client.get(f"/made?n={1 << 20}")
+    assert (never.status, b"ask for less at a time" in never.body) == (400, True)
     assert client.app.budget.taken == 0
+    client.app.budget.taken = 1 << 19
+    busy = client.get("/made?n=1000000")
+    assert (busy.status, busy.headers["retry-after"]) == (503, "1")
+    assert client.app.budget.taken == 1 << 19
+    client.app.budget.taken = 0
     assert client.get("/made?n=1000000").status == 200
 
 

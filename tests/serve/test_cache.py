@@ -240,3 +240,36 @@ def test_threads_share_it(tmp_path: Path) -> None:
     assert not wrong
     counts = cache.counts()
     assert counts.nbytes == counts.entries * (NBYTES + OVERHEAD) <= cache.limit
+
+
+def test_what_is_read_beside_buckets_is_held_by_the_cache_alone(tmp_path: Path) -> None:
+    """Not until all buckets of a request are read: they may be in as many chunks."""
+    source = volume(tmp_path / "a", chunks=64, size=256)
+    cache = BucketCache(1 << 20)
+    points = [(x, y, z) for x in range(0, 32, 8) for y in range(0, 32, 8) for z in range(0, 32, 8)]
+    cache.read(source, points[:1], EDGE)
+    tracemalloc.start()
+    try:
+        assert cache.read(source, points, EDGE) == [of(1)] * 64
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * cache.limit  # the 64 chunks have 16 times that
+
+
+@pytest.mark.parametrize("chunks", [64, 128])
+def test_buckets_are_not_there_twice(tmp_path: Path, chunks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither those that are chunks, and are decoded together, nor those that are parts of one."""
+    monkeypatch.setattr(cache_module, "TOGETHER", 1 << 17)
+    source = volume(tmp_path / "a", chunks=chunks, size=256)
+    cache = BucketCache(1 << 18)
+    points = [(x, y, z) for x in range(4) for y in range(4) for z in range(4)]
+    cache.read(source, points[:1], 64)
+    tracemalloc.start()
+    try:
+        pieces = cache.read(source, points, 64)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1.3 * 256**3
+    assert all(piece == b"\1" * 64**3 for piece in pieces)

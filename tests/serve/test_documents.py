@@ -14,7 +14,7 @@ import pytest
 
 import fastzarr
 from fastzarr import wkw
-from fastzarr.errors import ZarrError
+from fastzarr.errors import ChunkError, ZarrError
 from fastzarr.serve.cache import BucketCache
 from fastzarr.serve.documents import ChangedError
 from fastzarr.serve.volume import Volume
@@ -144,3 +144,55 @@ def test_arrays_that_are_no_files_are_not_looked_at() -> None:
     array = fastzarr.create_array({}, shape=(4, 4, 4), dtype="uint8")
     array[...] = 5
     assert np.frombuffer(Volume(array, "xyz").read((0, 0, 0), (4, 4, 4)), "u1").min() == 5
+
+
+def test_made_anew_with_other_dimensions(tmp_path: Path, cache: BucketCache) -> None:
+    """Its chunks are alike, but their voxels lie elsewhere."""
+    path = tmp_path / "a"
+    for names in (("z", "y", "x"), ("x", "y", "z")):
+        fastzarr.create_array(
+            path, shape=(64,) * 3, chunks=(32,) * 3, dtype="uint8", dimension_names=names, overwrite=True
+        )[...] = 7
+        if names[0] == "z":
+            volume = Volume(fastzarr.open_array(path, mode="r"), names)
+            age(path)
+            assert cache.read(volume, PLACES) == [b"\7" * 32**3] * 2
+    with pytest.raises(ChangedError, match="it is another"):
+        cache.read(volume, PLACES)
+
+
+def test_what_fails_because_it_was_made_anew_is_told_as_such(tmp_path: Path) -> None:
+    volume = Volume(make(tmp_path / "a", "v3", 7), "cxyz")
+    shutil.rmtree(tmp_path / "a")
+    make(tmp_path / "a", "v3", 9, other=True)
+    with pytest.raises(ChangedError, match="it is another") as failure:
+        volume.buckets(PLACES)
+    assert isinstance(failure.value.__context__, ZarrError)
+
+
+@pytest.mark.parametrize("what", ["directory", "link that leads nowhere"])
+@pytest.mark.parametrize("chunks", [32, 20, 8], ids=["buckets", "some", "many"])
+def test_what_is_no_file_is_no_missing_chunk(
+    tmp_path: Path, cache: BucketCache, what: str, chunks: int
+) -> None:
+    path = tmp_path / "a"
+    array = fastzarr.create_array(path, shape=(64,) * 3, chunks=(chunks,) * 3, dtype="uint8")
+    array[...] = 7
+    volume = Volume(fastzarr.open_array(path, mode="r"), "zyx")
+    age(path)
+    chunk = path / "c/0/0/0"
+    chunk.unlink()
+    if what == "directory":
+        chunk.mkdir()
+    else:
+        chunk.symlink_to("nothing")
+    for ask in (
+        lambda: cache.read(volume, PLACES),
+        lambda: cache.read(volume, [(0, 0, 0)], 16),
+        lambda: cache.read(volume, [(0, 0, 0)], 64),
+        lambda: volume.read((1, 1, 1), (40, 40, 40)),
+        lambda: volume.read((-9, -9, -9), (10, 10, 10)),
+    ):
+        with pytest.raises(ChunkError, match=f"c/0/0/0': is a {what}, expected a file or nothing"):
+            ask()
+    assert cache.read(volume, PLACES[1:]) == [b"\7" * 32**3]

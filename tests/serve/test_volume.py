@@ -285,3 +285,16 @@ def test_buckets_in_the_same_chunks_are_read_with_one(
     assert [cache.read(volume, [point], 8)[0] for point in every] == list(expected.values())
     inside = sum(bucket is not None for bucket in expected.values())
     assert len(selections) < inside / 3
+
+
+@pytest.mark.parametrize("axis", [0, 1, 3])
+@pytest.mark.parametrize("edge", [8, 32])
+def test_an_array_without_elements_is_outside_of_its_box(tmp_path: Path, axis: int, edge: int) -> None:
+    shape = [1, 64, 64, 64]
+    shape[axis] = 0
+    array = fastzarr.create_array(tmp_path / "a", shape=shape, chunks=(1, 32, 32, 32), dtype="uint16")
+    volume = Volume(array, "cxyz")
+    assert volume.box.size == (0, 0, 0)
+    assert volume.buckets([(0, 0, 0), (1, 1, 1)], edge) == [None, None]
+    assert volume.read((0, 0, 0), (3, 3, 3)) == bytes(27 * volume.voxel_bytes)
+    assert not volume.touches((0, 0, 0), (3, 3, 3))

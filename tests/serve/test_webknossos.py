@@ -484,11 +484,19 @@ def test_chunks_that_are_decoded_count_as_memory_under_way(
         small.get("/data/datasets/a/layers/a/histogram"),
     ):
         assert answer.status == 500
-        assert (
-            "a chunk has 262144 bytes, more than the 262143 for all that is under way" in answer.body.decode()
-        )
+        expected = "a decoded chunk has 262144 bytes, and all that is under way may have 262143"
+        assert expected in answer.body.decode()
         assert "larger --max-in-flight" in answer.body.decode()
-    busy = in_process(tmp_path, max_bytes_in_flight=64**3 + 32**3)
+    less = in_process(tmp_path, max_bytes_in_flight=64**3 + 32**3)
+    answer = less.post("/data/datasets/a/layers/a/data", asked)
+    expected = "the answer would have 65536 bytes, and a chunk that is decoded for it 262144"
+    assert (answer.status, expected in answer.body.decode()) == (400, True)
+    assert less.post("/data/datasets/a/layers/a/data", asked[:1]).status == 200
+    less.app.budget.taken = 1 << 16
+    busy = less.post("/data/datasets/a/layers/a/data", asked[1:])
+    assert (busy.status, less.app.budget.taken) == (200, 1 << 16)  # the chunk's other buckets were kept
+    busy = in_process(tmp_path, max_bytes_in_flight=64**3 + 2 * 32**3)
+    busy.app.budget.taken = 1 << 15
     answer = busy.post("/data/datasets/a/layers/a/data", asked)
     assert (answer.status, answer.headers["retry-after"]) == (503, "1")
     enough = in_process(tmp_path, max_bytes_in_flight=64**3 + 2 * 32**3)

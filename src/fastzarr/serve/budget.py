@@ -30,42 +30,57 @@ class Budget:
 class Reservation:
     """What one request has taken of the budget. Call it with the bytes it needs more."""
 
-    __slots__ = ("_budget", "nbytes")
+    __slots__ = ("_answer", "_budget", "_scratch", "nbytes")
 
     def __init__(self, budget: Budget) -> None:
         self._budget = budget
+        self._answer = self._scratch = 0
         self.nbytes = 0
 
     def __call__(self, nbytes: int, *, scratch: int = 0) -> None:
         budget = self._budget
-        if self.nbytes + nbytes > budget.most_in_one:
+        answer, scratch = self._answer + nbytes, max(self._scratch, scratch)
+        if answer > budget.most_in_one:
             raise HttpError(
                 400,
-                f"the answer would have {self.nbytes + nbytes} bytes, expected at most "
-                f"{budget.most_in_one}; ask for less at a time",
+                f"the answer would have {answer} bytes, expected at most {budget.most_in_one}; "
+                f"ask for less at a time",
             )
-        if scratch > budget.most_in_all:
-            raise HttpError(
-                500,
-                f"a chunk has {scratch} bytes, more than the {budget.most_in_all} for all that is under way; "
-                f"start the server with a larger --max-in-flight, or store smaller chunks",
-            )
-        nbytes += scratch
-        if nbytes < WORTH_COUNTING:
+        needed = answer + scratch
+        if needed > budget.most_in_all:
+            raise _too_much(answer, scratch, budget.most_in_all)
+        more = needed - self.nbytes
+        if more < WORTH_COUNTING:
             return
         with budget._lock:
             under_way = budget.taken + budget.unsent
-            if under_way + nbytes > budget.most_in_all:
+            if under_way + more > budget.most_in_all:
                 raise HttpError(
                     503,
-                    f"{under_way} bytes of answers are under way, and {nbytes} more would be over the "
+                    f"{under_way} bytes of answers are under way, and {more} more would be over the "
                     f"limit of {budget.most_in_all}; try again",
                     (("Retry-After", "1"),),
                 )
-            budget.taken += nbytes
-        self.nbytes += nbytes
+            budget.taken += more
+        self._answer, self._scratch, self.nbytes = answer, scratch, needed
 
     def release(self) -> None:
         if self.nbytes:
             self._budget.give_back(self.nbytes)
-            self.nbytes = 0
+            self._answer = self._scratch = self.nbytes = 0
+
+
+def _too_much(answer: int, scratch: int, most: int) -> HttpError:
+    """What can't be had, however little else is under way."""
+    if scratch >= most:
+        return HttpError(
+            500,
+            f"a decoded chunk has {scratch} bytes, and all that is under way may have {most}; "
+            f"start the server with a larger --max-in-flight, or store smaller chunks",
+        )
+    beside = f", and a chunk that is decoded for it {scratch}" if scratch else ""
+    return HttpError(
+        400,
+        f"the answer would have {answer} bytes{beside}, more than the {most} for all that is under way; "
+        f"ask for less at a time",
+    )

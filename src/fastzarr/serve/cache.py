@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
+from fastzarr.serve.chunk_files import status_of
 from fastzarr.serve.http import Piece
 from fastzarr.serve.volume import BUCKET, NOWHERE, Point, Volume
 
@@ -19,7 +19,7 @@ RECHECK = 2.0
 OVERHEAD = 640
 """Bytes that an entry needs besides its bucket: key, record, places in tables, a share of its origin."""
 TOGETHER = 8 << 20
-"""Bytes of buckets at the most that are read with one, since they are in the same chunks."""
+"""Bytes of buckets at the most that are read with one, since they are in the same chunks, or at a time."""
 _GRAIN = 2_000_000_000
 """Nanoseconds for which two contents of a file may have the same times."""
 
@@ -54,9 +54,8 @@ class Origin:
         signs: list[Hashable] = []
         recent = time.time_ns() - _GRAIN
         for path in self.paths:
-            try:
-                found = os.stat(path)  # noqa: PTH116 - a Path object would cost more than the call
-            except (FileNotFoundError, NotADirectoryError):
+            found = status_of(path)
+            if found is None:
                 signs.append(None)
                 continue
             if max(found.st_mtime_ns, found.st_ctime_ns) > recent:
@@ -68,7 +67,7 @@ class Origin:
 class Entry(NamedTuple):
     """A bucket that is kept."""
 
-    data: bytes | None
+    data: Piece | None
     """None for one that is not stored."""
     origin: Origin
 
@@ -138,6 +137,8 @@ class BucketCache:
         if not self.limit:
             with self._lock:
                 self._misses += len(coords)
+            for path in {p for point in coords for p in volume.paths(point, edge, additional) or ()}:
+                status_of(path)
             return volume.buckets(coords, edge, additional)
         indices = volume.indices(additional)
         keys = [(volume.number, edge, *point, *indices) for point in coords]
@@ -151,20 +152,22 @@ class BucketCache:
             if cubes is not None:
                 points = [(x, y, z) for x, y, z in itertools.product(*map(range, *cubes))]
                 origins = {p: self._origin(volume.paths(p, edge, additional)) for p in points}
-                read |= {p: Entry(data, origins[p]) for p, data in volume.region(cubes, edge, additional)}
+                for p, data in volume.region(cubes, edge, additional):
+                    entry = Entry(data, origins[p])
+                    self._keep((volume.number, edge, *p, *indices), entry)
+                    if p in wanted:
+                        read[p] = entry
         wanted -= read.keys()
-        if wanted:
-            left = list(wanted)
+        for left in _batches(list(wanted), edge**3 * volume.voxel_bytes):
             of_left = [self._origin(volume.paths(point, edge, additional)) for point in left]
-            data = volume.buckets(left, edge, additional)
-            kept = (None if piece is None else bytes(piece) for piece in data)
-            read |= dict(zip(left, map(Entry, kept, of_left), strict=True))
-        for point, entry in read.items():
-            self._keep((volume.number, edge, *point, *indices), entry)
+            pieces = volume.buckets(left, edge, additional)
+            for p, piece, origin in zip(left, pieces, of_left, strict=True):
+                read[p] = Entry(_alone(piece), origin)
+                self._keep((volume.number, edge, *p, *indices), read[p])
         with self._lock:
             self._misses += misses
             self._hits += len(keys) - misses
-        return [(entry or read[point]).data for point, entry in zip(coords, found, strict=True)]
+        return [(known or read[point]).data for point, known in zip(coords, found, strict=True)]
 
     def _valid(self, keys: Sequence[Key]) -> list[Entry | None]:
         """What is here of these, after a look at the files where one is due."""
@@ -218,6 +221,18 @@ class BucketCache:
 
     def _drop(self, key: Key) -> None:
         self._nbytes -= _size(self._entries.pop(key))
+
+
+def _batches(coords: list[Point], nbytes: int) -> Iterator[list[Point]]:
+    """Buckets of `nbytes` that are read at a time, and are there twice until they are copied."""
+    count = max(1, TOGETHER // max(1, nbytes))
+    for first in range(0, len(coords), count):
+        yield coords[first : first + count]
+
+
+def _alone(piece: Piece | None) -> Piece | None:
+    """A bucket in memory of its own; one that was read alone is there as it is."""
+    return piece if piece is None or len(piece) > TOGETHER else bytes(piece)
 
 
 def _size(entry: Entry) -> int:

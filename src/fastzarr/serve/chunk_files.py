@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+import os
+import stat
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+
+from fastzarr.errors import ChunkError
 
 MANY = 64
 """Files of one selection from which on they aren't looked at one by one."""
@@ -40,24 +44,44 @@ class ChunkFiles:
 
     def of_selection(self, selection: tuple[Any, ...]) -> tuple[str, ...] | None:
         """The files of a box of elements; None where they are many."""
-        first, counts = [], []
+        grid = self.chunks_of(selection)
+        return None if math.prod(map(len, grid)) > MANY else tuple(self._paths(grid))
+
+    def chunks_of(self, selection: tuple[Any, ...]) -> list[range]:
+        """Coordinates of the chunks of a box of elements, along each dimension."""
+        grid = []
         for item, size, length in zip(selection, self.chunks, self._shape, strict=True):
             if type(item) is slice:
                 start, stop, _ = item.indices(length)
-                first.append(start // size)
-                counts.append(-(-stop // size) - start // size)
+                grid.append(range(start // size, -(-stop // size)))
             else:
-                first.append(item // size)
-                counts.append(1)
-        if max(counts) == 1:
-            return (self._template % tuple([first[axis] for axis in self._axes]),) if min(counts) else ()
-        if math.prod(counts) > MANY:
-            return None
-        ranges = [range(start, start + count) for start, count in zip(first, counts, strict=True)]
-        return tuple(
-            self._template % tuple([point[axis] for axis in self._axes])
-            for point in itertools.product(*ranges)
-        )
+                grid.append(range(item // size, item // size + 1))
+        return grid
+
+    def require(self, grid: Iterable[Sequence[int]]) -> None:
+        """Raise `ChunkError` where something else than a file is in the place of one of these chunks."""
+        for path in self._paths(grid):
+            status_of(path)
+
+    def _paths(self, grid: Iterable[Sequence[int]]) -> Iterator[str]:
+        for point in itertools.product(*grid):
+            yield self._template % tuple([point[axis] for axis in self._axes])
+
+
+def status_of(path: str) -> os.stat_result | None:
+    """What a look at a chunk's file tells; None where there is none.
+
+    Raises `ChunkError` for what is there and is no file: it would be taken for a chunk that isn't stored.
+    """
+    try:
+        found = os.stat(path)  # noqa: PTH116 - a Path object would cost more than the call
+    except (FileNotFoundError, NotADirectoryError):
+        if os.path.islink(path):  # noqa: PTH114
+            raise ChunkError(path, "is a link that leads nowhere, expected a file or nothing") from None
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        raise ChunkError(path, "is a directory, expected a file or nothing")
+    return found
 
 
 def _escaped(path: str) -> str:

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from fastzarr.errors import ZarrError
 
-FREE = ("attributes", "consolidated_metadata", "dimension_names")
-"""Members of `zarr.json` that say nothing of how chunks are stored."""
+FREE = ("attributes", "consolidated_metadata")
+"""Members of `zarr.json` that say nothing of chunks, nor which dimension is which."""
 
 
 class ChangedError(ZarrError, OSError):

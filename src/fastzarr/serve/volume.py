@@ -90,7 +90,8 @@ class Volume:
         """Voxels that the array has along each axis."""
         whole = Box((0, 0, 0), self.extent)
         given = whole if box is None else Box(box.offset, box.end)
-        self.box = given.overlap(whole) or Box((0, 0, 0), (0, 0, 0))
+        empty = 0 in array.shape
+        self.box = (None if empty else given.overlap(whole)) or Box((0, 0, 0), (0, 0, 0))
         """Outside of it all is zero."""
         self._channel = channel
         self.channels = lengths.get("c", 1) if channel is None else 1
@@ -103,12 +104,16 @@ class Volume:
         self._present = tuple(slice(None) if axis in kept else 0 for axis in "zyxc")
         of_view = [axis for axis in "zyxc" if axis in kept]
         self._order = tuple(of_view.index(axis) for axis in kept)
-        self._edge = edge_of_chunks(array, self.axes, self.channels, self.voxel_bytes, self._swapped)
+        of_chunks = (self.channels, self.voxel_bytes, self._swapped)
+        self._edge = None if empty else edge_of_chunks(array, self.axes, *of_chunks)
         self._chunk = chunk_along(array, self.axes)
         self.scratch = 0 if self._edge == BUCKET else largest_chunk(array)
         """Bytes needed beside an answer while it is read: those of a decoded chunk."""
         fill = array.fill_value
-        self._missing_is_zero = fill is None or not np.any(np.frombuffer(np.asarray(fill, array.dtype), "u1"))
+        missing = np.full(max(1, self.channels), 0 if fill is None else fill, array.dtype).astype(self.dtype)
+        self._missing = missing.view(f"V{missing.nbytes}")[0]
+        """A voxel of a chunk that isn't stored, as on the wire."""
+        self._missing_is_zero = not missing.view("u1").any()
         self._files = ChunkFiles.of(array)
         self._document = Document.of(array)
         self._whole = self._whole_chunks()
@@ -125,8 +130,12 @@ class Volume:
         `SelectionError`, and what reading raises.
         """
         end = (offset[0] + size[0], offset[1] + size[1], offset[2] + size[2])
-        found = self._read(Box(offset, end), self.indices(additional))
-        self._check()
+        box, indices = Box(offset, end), self.indices(additional)
+        try:
+            found = self._read(box, indices)
+            self._require_files(box, indices, found)
+        finally:
+            self._check()
         return found
 
     def buckets(
@@ -139,12 +148,12 @@ class Volume:
         `SelectionError`, and what reading raises.
         """
         indices = self.indices(additional)
-        if self._edge == edge:
-            found = self._read_chunks(coords, indices)
-        else:
-            found = [self._bucket(point, edge, indices) for point in coords]
-        self._check()
-        return found
+        try:
+            if self._edge == edge:
+                return self._read_chunks(coords, indices)
+            return [self._bucket(point, edge, indices) for point in coords]
+        finally:
+            self._check()
 
     def _bucket(self, point: Point, edge: int, indices: tuple[int, ...]) -> Piece | None:
         box = self._cube(point, edge)
@@ -152,12 +161,42 @@ class Volume:
         if inner is None:
             return None
         files = self._files_of(inner, indices)
-        if files is None or not self._missing_is_zero or any(map(os.path.exists, files)):
-            return self._read(box, indices)
-        return None
+        if files is not None and self._missing_is_zero and not any(map(os.path.exists, files)):
+            return None
+        found = self._read(box, indices)
+        if files is None:
+            self._require_files(box, indices, found)
+        return found
+
+    def _require_files(self, box: Box, indices: tuple[int, ...], data: memoryview) -> None:
+        """Raise `ChunkError` where what was read of a box has something else in the place of a chunk's file.
+
+        Such a chunk reads as one that isn't stored does: files are looked at whose first voxel is like that.
+        """
+        inner = box.overlap(self.box)
+        if self._files is None or inner is None:
+            return
+        grid = self._files.chunks_of(self._selection(inner, indices))
+        spans = dict(zip(self.axes, grid, strict=True))
+        sizes = dict(zip(self.axes, self._files.chunks, strict=True))
+        firsts = [
+            [max(number * sizes.get(axis, 1), low) - origin for number in spans.get(axis, (0,))]
+            for axis, low, origin in zip(SPATIAL, inner.start, box.start, strict=True)
+        ]
+        x, y, z = box.size
+        voxels = np.frombuffer(data, f"V{self.voxel_bytes}").reshape(z, y, x)[np.ix_(*firsts[::-1])]
+        alike = voxels == self._missing
+        if alike.any():
+            for where in np.argwhere(alike.T).tolist():
+                among = spans | {
+                    axis: (spans[axis][number],)
+                    for axis, number in zip(SPATIAL, where, strict=True)
+                    if axis in spans
+                }
+                self._files.require(among[axis] for axis in self.axes)
 
     def _check(self) -> None:
-        """After reading: what is missing may be so because all is gone."""
+        """After reading: what is missing, or failed, may be so because all is gone, or another."""
         if self._document is not None:
             self._document.check()
 
@@ -195,8 +234,10 @@ class Volume:
         (x, y, z), (nx, ny, nz) = cubes.start, cubes.size
         start = self._cube((x, y, z), edge).start
         end = self._cube((x + nx, y + ny, z + nz), edge).start
-        whole = np.frombuffer(self._read(Box(start, end), indices), "u1")
-        self._check()
+        try:
+            whole = np.frombuffer(self._read(Box(start, end), indices), "u1")
+        finally:
+            self._check()
         split = whole.reshape(nz, edge, ny, edge, nx, edge, self.voxel_bytes)
         there: dict[tuple[str, ...], bool] = {}
         for k, j, i in np.ndindex(nz, ny, nx):
