@@ -220,6 +220,7 @@ def test_report_of_a_file_that_is_no_result(tmp_path: Path) -> None:
     [
         ("click", ["--help"], "cli"),
         ("psutil", ["bench", "sequential", "--help"], "bench"),
+        ("matplotlib", ["bench", "wkw", "--help"], "bench"),
         ("granian", ["serve", "--help"], "serve"),
     ],
 )

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 from fastzarr import cli
 from fastzarr.bench import measurements, report
 from fastzarr.bench.measurements import Bundle
+from fastzarr.bench.report import measured_words
 from fastzarr.bench.serving import cutouts
 
 pytest.importorskip("wkw")
@@ -43,6 +44,12 @@ def test_all_read_the_same_cubes(tmp_path: Path) -> None:
         3 * 4 * 32**3,
     )
     assert (unaligned.name, unaligned.calls, unaligned.chunks) == ("unaligned 64³", 2, 2 * 27)
+    assert list(measured_words.labels(bundle.cases).values()) == [
+        "cutouts of WKW, uint8, uncompressed",
+        "cutouts of WKW, uint8, lz4",
+        "cutouts of WKW, uint32, uncompressed",
+        "cutouts of WKW, uint32, lz4",
+    ]
     assert list(tmp_path.iterdir()) == []
 
 

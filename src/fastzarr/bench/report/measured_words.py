@@ -7,12 +7,14 @@ from fastzarr.bench.measurements import CaseRecord
 from fastzarr.bench.report.summary import size_text
 from fastzarr.bench.results import MIB
 
+OF_VOXELS = "cutouts of WKW"
+"""The topic whose cases have one layout, and differ in data type and codec."""
 RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def codec_text(case: CaseRecord) -> str:
-    """Codec and level."""
-    return "uncompressed" if case.codec == "none" else f"{case.codec} {case.level}"
+    """Codec and level, where it has one."""
+    return "uncompressed" if case.codec == "none" else _coded(case)
 
 
 def shape_text(shape: Sequence[int]) -> str:
@@ -39,12 +41,18 @@ def labels(cases: Iterable[CaseRecord]) -> dict[str, str]:
     return texts
 
 
+def _coded(case: CaseRecord) -> str:
+    return f"{case.codec}{f' {case.level}' if case.level else ''}"
+
+
 def _label(case: CaseRecord) -> str:
+    if case.topic == OF_VOXELS:
+        return f"{case.topic}, {case.dtype}, {codec_text(case)}"
     small_cube = case.chunk_bytes < MIB and len(case.chunks) == 3 and len(set(case.chunks)) == 1
     chunk = shape_text(case.chunks) if small_cube else size_text(case.chunk_bytes)
     shard_bytes = math.prod(case.shards or ()) * case.chunk_bytes // math.prod(case.chunks)
     shard = f" in {size_text(shard_bytes)}" if case.shards else ""
-    return f"{case.topic} {chunk}{shard} {case.codec}{f' {case.level}' if case.level else ''}"
+    return f"{case.topic} {chunk}{shard} {_coded(case)}"
 
 
 def count_text(case: CaseRecord) -> str:
