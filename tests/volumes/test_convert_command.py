@@ -12,7 +12,8 @@ from volume_oracles import smooth
 
 import fastzarr
 from fastzarr import wkw
-from fastzarr.cli import main
+from fastzarr.cli import main, option_names
+from fastzarr.cli.convert import convert
 from fastzarr.cli.sizes import readable
 from fastzarr.volumes import properties
 from fastzarr.volumes.boxes import BoundingBox
@@ -56,7 +57,7 @@ def test_report_as_json(source: Any, tmp_path: Path) -> None:
     report = json.loads(found.stdout)
     assert report["path"] == str(tmp_path / "out")
     assert report["mags"][0]["voxels"] == 40 * 30 * 20
-    assert report["notes"] == ["the source tells no voxel size; 1 nm is taken, give voxel_size for another"]
+    assert report["notes"] == ["the source tells no voxel size; 1 nm is taken, give --voxel-size for another"]
 
 
 def test_resuming_what_is_finished_says_so(source: Any, tmp_path: Path) -> None:
@@ -93,15 +94,18 @@ def test_options_that_are_not_understood(arguments: tuple[str, ...], text: str, 
     [
         (
             ("--codec", "zip"),
-            "format: codec: got 'zip', expected for zarr3 one of zstd, gzip, blosc, lz4, none",
+            "format: --codec: got 'zip', expected for zarr3 one of zstd, gzip, blosc, lz4, none",
         ),
-        (("--level", "30"), "format: level: got 30, expected -131072 to 22 for zstd"),
-        (("--to", "wkw", "--level", "3"), "level: got 3, expected none, since lz4hc has no levels"),
-        (("--to", "wkw", "--chunk", "24"), "chunk: got 24, expected a number from 1 to 1024, a power of two"),
-        (("--shard", "40"), "shard: got 40, expected a multiple of the chunk's 32 up to 4096"),
-        (("--downsample", "99"), "options: downsample: got 99, expected 'auto' or 0 to 16"),
-        (("--layer", "../up"), "options: layer: got '../up', expected letters, digits"),
-        (("--dtype", "text"), "dtype: got 'text', expected one of uint8"),
+        (("--level", "30"), "format: --level: got 30, expected -131072 to 22 for zstd"),
+        (("--to", "wkw", "--level", "3"), "--level: got 3, expected none, since lz4hc has no levels"),
+        (
+            ("--to", "wkw", "--chunk", "24"),
+            "--chunk: got 24, expected a number from 1 to 1024",
+        ),
+        (("--shard", "40"), "--shard: got 40, expected a multiple of the chunk's 32 up to 4096"),
+        (("--downsample", "99"), "options: --downsample: got 99, expected 'auto' or 0 to 16"),
+        (("--layer", "../up"), "options: --layer: got '../up', expected letters, digits"),
+        (("--dtype", "text"), "--dtype: got 'text', expected one of uint8"),
         (("--dtype", "uint8", "--axes", "zz"), "axes: got 'zz' for shape (20, 30, 40), expected 3 different"),
     ],
 )
@@ -113,6 +117,37 @@ def test_failures_are_one_line_without_a_traceback(
     assert found.stderr.startswith("fastzarr: ")
     assert text in found.stderr
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("message", "text"),
+    [
+        ("/d/layer: is the source itself; choose another dest or layer",
+         "/d/layer: is the source itself; choose another DST or --layer"),
+        ("/d/x: is there already; overwrite, or choose another layer",
+         "/d/x: is there already; --overwrite, or choose another --layer"),
+        ("/d: here; resume it, or overwrite to begin anew",
+         "/d: here; --resume, or --overwrite to begin anew"),
+        ("layer 'a': dtype: got f4, expected integers; choose dtype, or category 'color'",
+         "layer 'a': dtype: got f4, expected integers; choose --dtype, or --category color"),
+        ("x: got 1; choose another dtype, or cast 'round'",
+         "x: got 1; choose another --dtype, or --cast round"),
+        ("bounding_box: got b, expected a part of c", "--bbox: got b, expected a part of c"),
+        ("/d: resume: 2 problems\n- dtype: got 1, expected 2\n- overwrite to begin anew",
+         "/d: resume: 2 problems\n- --dtype: got 1, expected 2\n- --overwrite to begin anew"),
+        ("/d: got a group with a below, expected an array; name one of these", None),
+        ("/d/datasource-properties.json: 2 problems\n- name: got 1, expected text\n- layers: got 2", None),
+    ],
+)  # fmt: skip
+def test_messages_name_the_options_of_the_command(message: str, text: str | None) -> None:
+    assert option_names.told(message, option_names.of_command(convert)) == (text or message)
+
+
+def test_a_layer_that_is_there_is_told_with_the_options(source: Any, tmp_path: Path) -> None:
+    assert run(source[0], tmp_path / "out").exit_code == 0
+    again = run(source[0], tmp_path / "out")
+    assert again.exit_code == 1
+    assert again.stderr.endswith(": is there already; --overwrite, or choose another --layer\n")
 
 
 def test_sizes_for_people() -> None:

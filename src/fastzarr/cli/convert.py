@@ -8,13 +8,14 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
 import fastzarr
+from fastzarr.cli import option_names
 from fastzarr.cli.running import progress_bar
 from fastzarr.cli.sizes import Size, readable
 from fastzarr.volumes import Format, Options, Progress, Report
@@ -183,6 +184,8 @@ def convert(source: str, dest: Path, as_json: bool, **given: Any) -> None:
                 tell(done / total, label, "")
 
             report = _run(source, dest, options, progress)
+    names = option_names.of_command(convert)
+    report = replace(report, notes=tuple(option_names.told(note, names) for note in report.notes))
     if as_json:
         click.echo(json.dumps(asdict(report), indent=1, default=str))
     else:
@@ -203,7 +206,8 @@ def _told() -> Iterator[None]:
     try:
         yield
     except (fastzarr.errors.ZarrError, OSError, ImportError) as error:
-        click.echo(f"fastzarr: {error}", err=True)
+        told = option_names.told(str(error), option_names.of_command(convert))
+        click.echo(f"fastzarr: {told}", err=True)
         sys.exit(1)
 
 
