@@ -78,7 +78,7 @@ def _too_much(answer: int, scratch: int, most: int) -> HttpError:
             f"a decoded chunk has {scratch} bytes, and all that is under way may have {most}; "
             f"start the server with a larger --max-in-flight, or store smaller chunks",
         )
-    beside = f", and a chunk that is decoded for it {scratch}" if scratch else ""
+    beside = f", and {scratch} are needed beside it while it is made" if scratch else ""
     return HttpError(
         400,
         f"the answer would have {answer} bytes{beside}, more than the {most} for all that is under way; "

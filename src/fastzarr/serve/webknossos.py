@@ -41,7 +41,9 @@ def post_data(site: Site, request: Request) -> Answer:
     layer = layer_of(site, request)
     _require_json(request)
     asked = wishes.cubes(request.body, layer, site.settings)
-    request.reserve(sum(wish.nbytes for wish in asked))
+    request.reserve(
+        sum([wish.nbytes for wish in asked]), scratch=sum([wish.nbytes for wish in asked if wish.four_bit])
+    )
     kept = _kept(site.cache, asked)
     if kept is not None:
         return _answer(asked, kept)
@@ -182,7 +184,7 @@ def _answer(asked: list[Wish], found: list[Found] | list[Piece | None]) -> Respo
 
 
 def _cutout(site: Site, request: Request, wish: Wish) -> Answer:
-    request.reserve(wish.nbytes)
+    request.reserve(wish.nbytes, scratch=wish.nbytes if wish.four_bit else 0)
     kept = _kept(site.cache, [wish])
     if kept is not None:
         return _whole(wish, kept[0])
@@ -201,12 +203,12 @@ def _whole(wish: Wish, piece: Piece | None) -> Response:
     return Response(body=halved(piece) if wish.four_bit else piece, headers=_NONE_MISSING)
 
 
-def halved(data: Piece) -> bytes:
+def halved(data: Piece) -> memoryview:
     """The upper four bits of each byte, two in one; the first is above."""
     values = np.frombuffer(data, np.uint8)
     packed = values[0::2] & 0xF0
     packed[: len(values) // 2] |= values[1::2] >> 4
-    return packed.tobytes()
+    return packed.data
 
 
 def _routes() -> tuple[Route, ...]:
