@@ -91,6 +91,16 @@ def test_what_is_aborted_is_not_sent() -> None:
     assert calls == []
 
 
+def test_what_is_written_while_the_connection_ends_is_dropped() -> None:
+    def write(transport: Gathering) -> None:
+        transport.write(b"too late")
+        transport._transport.close()
+
+    calls: list[int] = []
+    assert exchange(write, calls) == b""
+    assert calls == []
+
+
 def test_a_client_that_has_gone() -> None:
     async def run() -> None:
         loop = asyncio.get_running_loop()

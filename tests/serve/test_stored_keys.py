@@ -209,7 +209,7 @@ def test_no_path_leads_out(client: Client, path: str) -> None:
     assert b"of others" not in answer.body
 
 
-def test_links_out_of_what_is_served_are_absent(client: Client, tmp_path: Path) -> None:
+def test_links_out_of_what_is_served_are_failures(client: Client, tmp_path: Path) -> None:
     root = root_of(client)
     outside = tmp_path / "outside"
     fastzarr.create_array(outside, data=np.arange(8), chunks=4)
@@ -218,19 +218,37 @@ def test_links_out_of_what_is_served_are_absent(client: Client, tmp_path: Path) 
     (root / "image/linked").symlink_to(outside)
     (root / "image/level/zarr.json").unlink()
     (root / "image/level/zarr.json").symlink_to(outside / "zarr.json")
-    for url in (
-        "v3/c/0/0/0",
-        "image/linked/zarr.json",
-        "image/linked/c/0",
-        "image/linked/",
-        "image/level/zarr.json",
+    for url, status in (
+        ("v3/c/0/0/0", 500),
+        ("image/linked/zarr.json", 500),
+        ("image/linked/c/0", 404),
+        ("image/linked/", 404),
+        ("image/level/zarr.json", 500),
     ):
         answer = client.get(f"/zarr/{url}")
-        assert answer.status == 404, url
+        assert (url, answer.status, b"secret" in answer.body) == (url, status, False)
     # The document isn't looked into either: there it is that of an array, which has no nodes below.
     assert client.get("/zarr/image/level/0/zarr.json").status == 200
     assert "linked" not in client.get("/zarr/image/").body.decode()
     assert "zarr.json" not in client.get("/zarr/image/level/").body.decode()
+
+
+def test_links_that_lead_nowhere_are_failures(client: Client, tmp_path: Path) -> None:
+    chunks = root_of(client) / "v3/c"
+    chunks.rename(tmp_path / "away")
+    chunks.symlink_to("store")
+    answer = client.get("/zarr/v3/c/0/0/0")
+    assert (answer.status, b"a link leads nowhere" in answer.body) == (500, True)
+    assert client.get("/zarr/v3/d/0/0/0").status == 404
+
+
+def test_a_dataset_replaced_by_a_link_out(client: Client, tmp_path: Path) -> None:
+    dataset = root_of(client) / "v3"
+    dataset.rename(tmp_path / "outside")
+    dataset.symlink_to(tmp_path / "outside")
+    for key in ("zarr.json", "c/0/0/0", ""):
+        answer = client.get(f"/zarr/v3/{key}")
+        assert (answer.status, b"a link leads out" in answer.body) == (500, True)
 
 
 def test_links_between_datasets_are_followed(client: Client) -> None:

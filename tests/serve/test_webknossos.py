@@ -470,6 +470,30 @@ def test_a_place_with_data(tmp_path: Path, in_process: Callable[..., Any]) -> No
     assert client.get(path).json() == {"position": [3, 40, 50], "mag": [1, 1, 1], "resolution": [1, 1, 1]}
 
 
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ((2**60, 2**60 + 1), "uint64"),
+        ((-(2**63), 2**63 - 1), "int64"),
+        ((2**64 - 1, 2**64 - 1), "uint64"),
+        ((-1.7e308, 1.7e308), "float64"),
+        ((3e38, 3e38), "float32"),
+        ((1e17, 1e17 + 16), "float64"),
+    ],
+)
+def test_histograms_at_the_ends_of_a_data_type(
+    tmp_path: Path, in_process: Callable[..., Any], values: tuple[Any, Any], dtype: str
+) -> None:
+    data = np.full((8, 8, 8), values[0], dtype)
+    data[:2] = values[1]
+    fastzarr.create_array(tmp_path / "sample", data=data)
+    (found,) = in_process(tmp_path).get("/data/datasets/sample/layers/sample/histogram").json()
+    counts = found["elementCounts"]
+    assert (found["min"], found["max"], sum(counts)) == (data.min(), data.max(), data.size)
+    expected = [data.size] if values[0] == values[1] else [data.size * 3 // 4, data.size // 4]
+    assert [count for count in counts if count] == expected
+
+
 def test_chunks_that_are_decoded_count_as_memory_under_way(
     tmp_path: Path, in_process: Callable[..., Any]
 ) -> None:

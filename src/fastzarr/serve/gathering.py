@@ -35,11 +35,11 @@ class Gathering(asyncio.Transport):
 
     def _send(self) -> None:
         pieces, size = self._pieces, self._size
-        if not pieces:
-            return
         self._pieces, self._size = [], 0
+        if not pieces or self._transport.is_closing():
+            return
         sent = 0
-        if not self._transport.get_write_buffer_size() and not self._transport.is_closing():
+        if not self._transport.get_write_buffer_size():
             try:
                 sent = os.writev(self._socket, pieces)
             except OSError:

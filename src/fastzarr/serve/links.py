@@ -34,3 +34,10 @@ def _require(path: Path, roots: tuple[Path, ...]) -> None:
     if not any(place.is_relative_to(root) for root in roots):
         remedy = "expected a place inside; copy it there, or list its dataset in a TOML file"
         raise MetadataError(str(path), [f"got a link that leads out of what is served, {remedy}"])
+
+
+def leads_nowhere(path: str) -> bool:
+    """Whether something is not there because of a link, its own or above it, whose target is not."""
+    while path and not os.path.lexists(path):
+        path = os.path.dirname(path)  # noqa: PTH120 - of chunks, for which Path objects cost too much
+    return os.path.islink(path) and not os.path.exists(path)  # noqa: PTH110, PTH114

@@ -86,11 +86,20 @@ def _histogram(values: NDArray[Any]) -> dict[str, Any]:
         low, high = 0, 0
     else:
         low, high = values.min().item(), values.max().item()
-    as_doubles = values.astype(np.float64)
     # Bins of unsigned bytes are their values.
-    ends = (0.0, 256.0) if values.dtype == np.uint8 else (float(low), float(max(high, low + 1)))
-    counts, _ = np.histogram(as_doubles, BINS, ends)
+    within = values / np.float64(256) if values.dtype == np.uint8 else _fractions(values, low, high)
+    counts, _ = np.histogram(within, BINS, (0.0, 1.0))
     return {"elementCounts": counts.tolist(), "numberOfElements": len(values), "min": low, "max": high}
+
+
+def _fractions(values: NDArray[Any], low: Any, high: Any) -> NDArray[np.float64]:
+    """Where values are between `low`, 0, and `high`, 1, though neither may be a float64, or their span."""
+    if values.dtype.kind in "iu":
+        above = values.astype(np.uint64) - np.uint64(low % 2**64)  # modulo 2**64, as the difference is below
+        return np.asarray(above.astype(np.float64) / max(1, high - low))
+    halves = values.astype(np.float64) / 2
+    span = high / 2 - low / 2
+    return np.asarray((halves - low / 2) / (span or 1.0))
 
 
 def _found(cache: BucketCache, layer: Layer, request: Request) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from fastzarr import LocalStore
 from fastzarr.errors import KeyNameError
 from fastzarr.serve import conditional
 from fastzarr.serve.http import BINARY, HTML, JSON, Answer, Body, FileRange, HttpError, Request, Response
+from fastzarr.serve.links import leads_nowhere
 from fastzarr.serve.node_keys import DOCUMENTS, NodeKeys
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
@@ -28,6 +29,7 @@ NAME_BYTES = 64
 CHUNKS_KEPT = 60
 """Seconds for which a chunk may be used without asking again; a document is asked for each time."""
 
+_LINK_OUT = "the stored data can't be read: a link leads out of what is served"
 _PAGE = """<!doctype html>
 <html lang="en">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -61,9 +63,11 @@ def _stored_key(site: Site, request: Request) -> Response:
                 if isinstance(file, io.FileIO):
                     return _file(request, file, str(getattr(file, "path", "")))
     except KeyNameError:
-        pass  # a link that leads out of what is served is nothing to its clients
+        raise HttpError(500, _LINK_OUT) from None
     if keys.is_directory(path):
         return listing(request, keys.list_directory(path, MOST_LISTED))
+    if leads_nowhere(os.path.join(store.root, prefix + path)):  # noqa: PTH118
+        raise HttpError(500, "the stored data can't be read: a link leads nowhere")
     hint = f"; it is WKW, see /data/zarr3_experimental/{name}/" if dataset.kind == "wkw" else ""
     raise HttpError(404, f"{name} has no key {key[:200]!r} of Zarr{hint}")
 
@@ -96,7 +100,9 @@ def _opened(path: str, source: str) -> tuple[NodeKeys, LocalStore, str]:
     Links may lead from one dataset of a directory that is served to another, but not out of it.
     """
     path, source = os.path.realpath(path), os.path.realpath(source)
-    if Path(source).is_dir() and f"{path}/".startswith(f"{source}/"):
+    if Path(source).is_dir():
+        if not f"{path}/".startswith(f"{source}/"):
+            raise HttpError(500, _LINK_OUT)
         below = os.path.relpath(path, source)
         return NodeKeys(path, source), LocalStore(source, read_only=True), "" if below == "." else f"{below}/"
     return NodeKeys(path, path), LocalStore(path, read_only=True), ""

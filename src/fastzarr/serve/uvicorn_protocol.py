@@ -44,6 +44,8 @@ class Protocol(HttpToolsProtocol):
     head_bytes = 0
     """What has come of a request whose headers are not complete."""
     in_body = False
+    ended = False
+    """Whether the client sends no more; it still gets what it has asked for."""
     awaited: Any = None
     """What the client is sending: the exchange before it, or the one whose body is on its way."""
     awaited_since = 0.0
@@ -87,6 +89,22 @@ class Protocol(HttpToolsProtocol):
         self.in_body = False
         self.head_bytes = 0
         super().on_message_complete()
+
+    def eof_received(self) -> bool:  # type: ignore[override]
+        self.ended = True
+        if self.in_body:
+            return False
+        self._close_if_all_is_answered()
+        return True
+
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.ended:
+            self._close_if_all_is_answered()
+
+    def _close_if_all_is_answered(self) -> None:
+        if self.cycle is None or self.cycle.response_complete:
+            self.transport.close()
 
 
 class Sweeper:
