@@ -7,7 +7,7 @@ import click
 
 _KEY = re.compile(r"((?:options: |format: |- )?)([a-z_]+)(?=: )")
 _ARGUMENT = re.compile(
-    r"(?P<before>^(?=overwrite|resume)|(?:choose |give |or )(?:another |an )?)"
+    r"(?P<before>^(?=overwrite|resume)|(?:or )?(?:choose |give )(?:another |an )?|or (?:another )?)"
     r"(?P<name>[a-z]+(?:_[a-z]+)*)(?: '(?P<value>\w+)')?(?: it)?(?=[\s,]|$)"
 )
 
