@@ -54,7 +54,7 @@ def test_datasets(tmp_path: Path, in_process: Callable[..., Any]) -> None:
         },
     }
     assert (broken["name"], broken["layers"]) == ("broken", [])
-    assert "broken/zarr.json: got invalid JSON" in broken["problems"][0]
+    assert broken["problems"][0].startswith("broken/zarr.json: got invalid JSON")
     assert str(tmp_path) not in answer.body.decode()
     assert (labelled["kind"], labelled["urls"]["zarr"]) == ("wkw", None)
     assert labelled["layers"][0]["category"] == "segmentation"
@@ -62,6 +62,14 @@ def test_datasets(tmp_path: Path, in_process: Callable[..., Any]) -> None:
     assert labelled["layers"][0]["bounding_box"] == {"offset": [0, 0, 0], "size": [32, 32, 16]}
     assert client.get("/api/datasets/below.brain").json() == brain
     assert client.get("/api/datasets/other").status == 404
+
+
+def test_a_problem_names_its_place_once(tmp_path: Path, in_process: Callable[..., Any]) -> None:
+    wkw.create(tmp_path / "bare/labels/1", dtype="uint8")
+    (found,) = in_process(tmp_path).get("/api/datasets").json()["datasets"]
+    assert found["problems"] == [
+        "bare/labels/1: there are no files of voxels, expected some beside the header"
+    ]
 
 
 def test_links_carry_the_token_on(tmp_path: Path, in_process: Callable[..., Any]) -> None:

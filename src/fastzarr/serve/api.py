@@ -52,7 +52,7 @@ def _shown(texts: Iterable[str], site: Site) -> list[str]:
     """Texts without the place of what is served."""
     source = site.settings.source
     root = str(source.parent if source.is_file() else source)
-    return [text.replace(f"{root}/", "").replace(root, ".") for text in texts]
+    return [text.replace(f"file://{root}", root).replace(f"{root}/", "").replace(root, ".") for text in texts]
 
 
 def _layer(layer: Layer) -> dict[str, Any]:

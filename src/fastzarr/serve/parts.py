@@ -51,7 +51,9 @@ class Parts:
         try:
             return call(*args)
         except Exception as error:
-            self.problems.append(f"{what}: {words(error, what)}")
+            told = words(error, what).removeprefix("file://")
+            names_it = told.startswith((f"{what}:", f"{what}/"))
+            self.problems.append(told if names_it else f"{what}: {told}")
             return None
 
     def add(
