@@ -21,6 +21,9 @@ from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.errors import CatalogueError, ServerError
 from fastzarr.serve.settings import Settings
 
+UNBOUNDED = 100_000
+"""Columns of what is no terminal; the table takes what it needs of them."""
+
 DEFAULTS = {field.name: field.default for field in fields(Settings)}
 
 
@@ -107,7 +110,8 @@ def serve(source: Path, token: str, token_file: Path | None, as_json: bool, **gi
                     json.dumps({"url": root, "pid": os.getpid(), "datasets": list(catalogue.datasets)})
                 )
             else:
-                print_started(root, catalogue, settings, Console(), Console(stderr=True))
+                width = None if sys.stdout.isatty() else UNBOUNDED
+                print_started(root, catalogue, settings, Console(width=width), Console(stderr=True))
             sys.stdout.flush()
             del catalogue
             server.run(settings, listener)
