@@ -111,7 +111,7 @@ def test_three_channels_are_red_green_and_blue(look: Look) -> None:
     ],
 )
 def test_every_data_type_is_shown_in_its_contrast_window(look: Look, dtype: str, low: int, high: int) -> None:
-    look.view("numbers", f"{HERE}&{only(dtype, NUMBERS, f'window:{low}:{high}')}")
+    look.view("numbers", f"{HERE}&{only(dtype, NUMBERS, f'tint:white;window:{low}:{high}')}")
     data = NUMBERS[dtype].mags[ONE]
     for plane in AXES:
         _, inside = look.seen(plane)
@@ -262,7 +262,7 @@ def test_value_and_position_are_those_below_the_pointer(look: Look, plane: str) 
         for name, sample in BRAIN.items():
             values = sample.mags[ONE][:, *voxel]
             assert page.inner_text(f".readout [data-layer={name}]") == ", ".join(f"{v:g}" for v in values)
-        nanometres = [re.sub(r"\s", "", text) for text in page.locator(".nanometres").all_inner_texts()]
+        nanometres = [re.sub(r"\s", "", text) for text in page.locator(".length").all_inner_texts()]
         assert nanometres == [str(round(v * s)) for v, s in zip(voxel, VOXEL_SIZE, strict=True)]
 
 

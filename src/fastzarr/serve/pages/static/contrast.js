@@ -30,15 +30,17 @@ export function fitWindow(viewer, index, isChosen) {
   return true;
 }
 
-// Windows that nobody chose: a first one as soon as there is data, a better one when all is there.
+// Windows of visible layers that nobody chose: a first one as soon as there is data, a better one when all is there.
 export function fitUnchosen(viewer) {
   const isDone = viewer.store.pending === 0;
   let changed = false;
   viewer.layers.forEach((layer, index) => {
     const settings = viewer.state.layers[index];
-    if (layer.isSettled || settings.windowIsChosen || voxels.bytesOf(layer.dtype) === 1) return;
-    if (isDone || settings.window === null) changed = fitWindow(viewer, index, false) || changed;
-    layer.isSettled = isDone;
+    if (!settings.visible || settings.windowIsChosen || settings.windowIsSettled || voxels.bytesOf(layer.dtype) === 1) return;
+    if (!isDone && settings.window !== null) return;
+    const isFitted = fitWindow(viewer, index, false);
+    settings.windowIsSettled = isDone && isFitted;
+    changed ||= isFitted;
   });
   return changed;
 }

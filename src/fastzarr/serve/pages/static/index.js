@@ -2,7 +2,7 @@
 
 import * as api from "./api.js";
 import { $, askForToken, copyable, make, times } from "./elements.js";
-import { lengthText } from "./overlay.js";
+import { lengthText } from "./lengths.js";
 import { layerAddress, neuroglancerAddress, neuroglancerState } from "./share.js";
 import { drawPreview } from "./preview.js";
 import { magName } from "./layers.js";

@@ -1,6 +1,7 @@
 // What lies above an image: the cross-hair in the colours of the axes, and a bar of known length.
 
 import { AXES } from "./geometry.js";
+import { lengthText } from "./lengths.js";
 
 export const AXIS_COLOURS = ["#ff6b5e", "#5fd068", "#6aa5ff"];
 const GAP = 7; // pixels around the voxel that lines leave free
@@ -51,21 +52,10 @@ function label(context, text, colour, x, y) {
   context.fillText(text, x, y);
 }
 
-// The longest of 1, 2, 5 × 10ⁿ nanometres that takes up to a quarter of the plane.
-export function barLength(pixels, scale) {
-  const most = (pixels / 4) * scale;
-  const power = 10 ** Math.floor(Math.log10(most));
-  return [5, 2, 1].map((digit) => digit * power).find((length) => length <= most) ?? power;
-}
-
-export function lengthText(nanometres) {
-  const [factor, unit] = [[1e9, "m"], [1e6, "mm"], [1e3, "µm"], [1, "nm"]].find(([f]) => nanometres >= f) ?? [1, "nm"];
-  return `${Number((nanometres / factor).toPrecision(4))} ${unit}`;
-}
-
-function scaleBar(context, plane, { scale }) {
+function scaleBar(context, plane, { scale, sizeIsKnown }) {
   if (plane.width < 120) return;
-  const length = barLength(Math.min(plane.width, 640), scale);
+  const length = plane.barLength;
+  const text = lengthText(length, sizeIsKnown);
   const width = length / scale;
   const [left, y] = [12.5, plane.height - 13.5];
   for (const [style, thickness] of [["#000000a0", 4], ["#ffffffe0", 2]]) {
@@ -81,7 +71,7 @@ function scaleBar(context, plane, { scale }) {
   context.textBaseline = "bottom";
   context.lineWidth = 3;
   context.strokeStyle = "#000000a0";
-  context.strokeText(lengthText(length), left, y - 4);
+  context.strokeText(text, left, y - 4);
   context.fillStyle = "#fff";
-  context.fillText(lengthText(length), left, y - 4);
+  context.fillText(text, left, y - 4);
 }

@@ -87,7 +87,7 @@ export class Panel {
         slider.max = most;
         slider.step = floats ? (most - least) / 1000 || "any" : 1;
         slider.value = window[which];
-        number.value = String(Number(window[which].toPrecision(4)));
+        number.value = voxels.limitText(layer.dtype, window[which]);
       });
       const share = (value) => `${(100 * (value - least)) / (most - least || 1)}%`;
       track.style.setProperty("--low", share(window[0]));

@@ -1,6 +1,7 @@
 // One plane: its image, the cross-hair above it, and what pointer and wheel do on it.
 
 import { PLANES, chooseMag, extent, runs } from "./geometry.js";
+import { barLength } from "./lengths.js";
 import { INSIDE, blender, colourer, paintLayer } from "./paint.js";
 
 const CLICK = 4; // pixels that a pointer may move between down and up for a click
@@ -41,6 +42,11 @@ export class Plane {
 
   get isShown() {
     return this.width > 1 && this.height > 1;
+  }
+
+  // How long the scale bar is.
+  get barLength() {
+    return barLength(Math.min(this.width, 640), this.viewer.state.scale);
   }
 
   // Pixels per voxel along an axis.

@@ -3,7 +3,8 @@
 import { AXES, EDGE } from "./geometry.js";
 import { bucketKey } from "./buckets.js";
 import { css, segmentColour } from "./colours.js";
-import { $, grouped, make } from "./elements.js";
+import { $, make } from "./elements.js";
+import { positionText, unitOf } from "./lengths.js";
 import * as voxels from "./voxels.js";
 
 // The values of all channels at a voxel of magnification 1: "…" where not loaded, "unreadable" where that failed.
@@ -26,9 +27,9 @@ export class Readout {
     this.element = element;
     this.source = $("h3", element);
     this.axes = AXES.map((name) => {
-      const [voxel, nanometres] = [make("output.voxel"), make("output.nanometres")];
-      $(".where", element).append(make(`b.${name}`, {}, name), voxel, nanometres, make("small", {}, "nm"));
-      return { voxel, nanometres };
+      const [voxel, length, unit] = [make("output.voxel"), make("output.length"), make("small")];
+      $(".where", element).append(make(`b.${name}`, {}, name), voxel, length, unit);
+      return { voxel, length, unit };
     });
     this.rows = viewer.layers.map((layer) => {
       const swatch = layer.category === "segmentation" ? make("i.swatch") : null;
@@ -41,13 +42,16 @@ export class Readout {
 
   // `place` is in voxels of magnification 1; `mags` are those that are shown there.
   show(place, mags, source) {
-    const { state, layers, store, boxes } = this.viewer;
+    const { state, layers, store, boxes, planes } = this.viewer;
     const position = place.map(Math.floor);
     this.source.textContent = source;
     this.element.dataset.voxel = position.join(",");
-    this.axes.forEach(({ voxel, nanometres }, a) => {
+    const barUnit = unitOf(planes[0].barLength, state.sizeIsKnown);
+    this.axes.forEach(({ voxel, length, unit }, a) => {
       voxel.textContent = position[a];
-      nanometres.textContent = grouped(Math.round(position[a] * state.voxelSize[a]));
+      if (!state.sizeIsKnown) return;
+      length.textContent = positionText(position[a] * state.voxelSize[a], state.unit, barUnit);
+      unit.textContent = barUnit[1];
     });
     layers.forEach((layer, index) => {
       const row = this.rows[index];

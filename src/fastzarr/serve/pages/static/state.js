@@ -6,16 +6,18 @@ import { defaultsOf, showable } from "./layers.js";
 
 const number = (text) => (text !== undefined && text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : null);
 const short = (value) => String(Number(value.toPrecision(6)));
+const exact = (value) => (Number.isInteger(value) ? String(value) : short(value));
 
-// `box`: low and high corner in voxels of magnification 1; `voxelSize` in nanometres.
+// `box`: low and high corner in voxels of magnification 1; `voxelSize` in nanometres, or 1 where it is not known.
 export class State {
-  constructor(layers, box, voxelSize, position) {
+  constructor(layers, box, { voxel_size: voxelSize, voxel_size_known: sizeIsKnown }, position) {
     this.box = box;
     this.voxelSize = voxelSize;
+    this.sizeIsKnown = sizeIsKnown;
     this.unit = Math.min(...voxelSize);
     this.position = this.inside(position);
     this.centre = this.position.map((v) => v + 0.5);
-    this.scale = this.unit; // nanometres per pixel
+    this.scale = this.unit; // nanometres, or voxels, per pixel
     this.crossHair = true;
     this.shown = layers;
     this.layers = layers.map((layer) => defaultsOf(layer, layers));
@@ -87,14 +89,14 @@ export function defaultState(dataset) {
   const layers = showable(dataset);
   if (layers.length === 0) return null;
   const box = around(layers.map((layer) => layer.bounding_box));
-  return new State(layers, box, dataset.voxel_size, layers[0].default_position);
+  return new State(layers, box, dataset, layers[0].default_position);
 }
 
 function difference(settings, usual) {
   const changes = [];
   if (settings.visible !== usual.visible) changes.push(settings.visible ? "on" : "off");
   if (settings.opacity !== usual.opacity) changes.push(`opacity:${short(settings.opacity)}`);
-  if (settings.window !== null && String(settings.window) !== String(usual.window)) changes.push(`window:${settings.window.map(short).join(":")}`);
+  if (settings.window !== null && String(settings.window) !== String(usual.window)) changes.push(`window:${settings.window.map(exact).join(":")}`);
   if (settings.channel !== usual.channel) changes.push(`channel:${settings.channel}`);
   const tint = Object.keys(TINTS).find((name) => TINTS[name] === settings.tint);
   if (settings.tint !== usual.tint) changes.push(`tint:${tint}`);

@@ -4,6 +4,7 @@ import * as api from "./api.js";
 import { $, askForToken, make, times } from "./elements.js";
 import { AXES, clamp } from "./geometry.js";
 import { helpList } from "./keys.js";
+import { lengthText } from "./lengths.js";
 import { Viewer } from "./viewer.js";
 
 function dress(plane, viewer) {
@@ -40,9 +41,9 @@ async function open() {
     const dataset = await api.dataset(name);
     if (dataset.layers.length === 0) throw new Error([...dataset.problems, ...dataset.remarks].join("\n"));
     const viewer = new Viewer(dataset);
-    const { box, voxelSize } = viewer.state;
+    const { box, voxelSize, sizeIsKnown } = viewer.state;
     const extent = times(AXES.map((_, a) => box.high[a] - box.low[a]));
-    $("h1").title = `${extent} voxels of ${voxelSize.map((nm) => Number(nm.toPrecision(5))).join(" × ")} nm${dataset.voxel_size_known ? "" : ", which is not known"}`;
+    $("h1").title = `${name}: ${extent} voxels of ${sizeIsKnown ? voxelSize.map((nm) => lengthText(nm)).join(" × ") : "unknown size"}`;
     arrange(viewer.state);
     for (const plane of viewer.planes) dress(plane, viewer);
     globalThis.viewer = viewer;

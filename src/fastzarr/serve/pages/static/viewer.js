@@ -7,8 +7,9 @@ import { $, askForToken } from "./elements.js";
 import { AXES, PLANES, around } from "./geometry.js";
 import { listenToKeys } from "./keys.js";
 import { magName } from "./layers.js";
+import { lengthText } from "./lengths.js";
 import { Navigation } from "./navigation.js";
-import { drawOverlay, lengthText } from "./overlay.js";
+import { drawOverlay } from "./overlay.js";
 import { Panel } from "./panel.js";
 import { Plane } from "./plane.js";
 import { Readout } from "./readout.js";
@@ -172,7 +173,7 @@ export class Viewer {
     const { pending, failures, problem } = this.store;
     document.body.dataset.state = pending > 0 || this.frame ? "loading" : "idle";
     $(".status").textContent =
-      pending > 0 ? `Loading ${pending} ${pending === 1 ? "bucket" : "buckets"}` : `${lengthText(this.state.scale)} per pixel`;
+      pending > 0 ? `Loading ${pending} ${pending === 1 ? "bucket" : "buckets"}` : `${lengthText(this.state.scale, this.state.sizeIsKnown)} per pixel`;
     const [buckets, are] = failures === 1 ? ["bucket", "is"] : ["buckets", "are"];
     let words = "";
     if (failures > 0) words = `${failures} ${buckets} could not be read and ${are} hatched${problem ? `: ${problem.message}` : "."}`;

@@ -42,6 +42,14 @@ export function text(dtype, value) {
   return String(value);
 }
 
+// The end of a contrast window: a whole number as it is, though within what the data type can have.
+export function limitText(dtype, value) {
+  if (isFloat(dtype) || !Number.isInteger(value)) return String(Number(value.toPrecision(4)));
+  if (!isWide(dtype)) return String(value);
+  const most = 2n ** (dtype === "uint64" ? 64n : 63n) - 1n;
+  return String(BigInt(value) < most ? BigInt(value) : most);
+}
+
 // Smallest and largest of the middle 98 % of some of the numbers, zero left out: padding is zero.
 export function typicalRange(samples) {
   const numbers = samples.filter((v) => Number.isFinite(v) && v !== 0).sort((a, b) => a - b);
