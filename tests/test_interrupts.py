@@ -131,7 +131,7 @@ def test_an_element_of_a_missing_chunk_larger_than_memory_reads_as_fill_value() 
 
 @pytest.mark.parametrize("chunks", [(2**62,), (10**30,)])
 def test_chunks_that_no_array_can_hold_are_refused(chunks: tuple[int, ...]) -> None:
-    with pytest.raises(errors.MetadataError, match=r"chunk shape: got .*less than 2\*\*63 bytes"):
+    with pytest.raises(errors.MetadataError, match=r"got .*less than 2\*\*63"):
         fastzarr.create_array({}, shape=(5,), chunks=chunks, dtype="i4")
 
 

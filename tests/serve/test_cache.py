@@ -273,3 +273,10 @@ def test_buckets_are_not_there_twice(tmp_path: Path, chunks: int, monkeypatch: p
         tracemalloc.stop()
     assert peak < 1.3 * 256**3
     assert all(piece == b"\1" * 64**3 for piece in pieces)
+
+
+def test_of_tiny_buckets_not_all_in_a_chunk_are_read_together(tmp_path: Path) -> None:
+    array = fastzarr.create_array(tmp_path / "a", data=np.full((64, 64, 64), 3, "uint8"), chunks=(64, 64, 64))
+    cache = BucketCache(1 << 24)
+    assert cache.read(Volume(array, "xyz"), [(0, 0, 0)], 1) == [b"\3"]
+    assert 1 < cache.counts().entries <= cache_module.MANY

@@ -20,6 +20,8 @@ OVERHEAD = 640
 """Bytes that an entry needs besides its bucket: key, record, places in tables, a share of its origin."""
 TOGETHER = 8 << 20
 """Bytes of buckets at the most that are read with one, since they are in the same chunks, or at a time."""
+MANY = 2048
+"""Buckets at the most that are read with one."""
 _GRAIN = 2_000_000_000
 """Nanoseconds for which two contents of a file may have the same times."""
 
@@ -146,7 +148,8 @@ class BucketCache:
         wanted = {coords[number] for number, entry in enumerate(found) if entry is None}
         misses = len(wanted)
         read: dict[Point, Entry] = {}
-        most = min(TOGETHER, self.limit // 4)
+        size = edge**3 * volume.voxel_bytes
+        most = min(TOGETHER, self.limit // 4, MANY * size)
         for point in list(wanted):
             cubes = volume.beside(point, edge, most) if point not in read else None
             if cubes is not None:
@@ -158,7 +161,7 @@ class BucketCache:
                     if p in wanted:
                         read[p] = entry
         wanted -= read.keys()
-        for left in _batches(list(wanted), edge**3 * volume.voxel_bytes):
+        for left in _batches(list(wanted), size):
             of_left = [self._origin(volume.paths(point, edge, additional)) for point in left]
             pieces = volume.buckets(left, edge, additional)
             for p, piece, origin in zip(left, pieces, of_left, strict=True):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fastzarr.errors import ChunkError
+from fastzarr.serve.links import leads_nowhere
 
 MANY = 64
 """Files of one selection from which on they aren't looked at one by one."""
@@ -76,8 +77,9 @@ def status_of(path: str) -> os.stat_result | None:
     try:
         found = os.stat(path)  # noqa: PTH116 - a Path object would cost more than the call
     except (FileNotFoundError, NotADirectoryError):
-        if os.path.islink(path):  # noqa: PTH114
-            raise ChunkError(path, "is a link that leads nowhere, expected a file or nothing") from None
+        if leads_nowhere(path):
+            where = "is" if os.path.islink(path) else "is behind"  # noqa: PTH114
+            raise ChunkError(path, f"{where} a link that leads nowhere, expected a file or nothing") from None
         return None
     if stat.S_ISDIR(found.st_mode):
         raise ChunkError(path, "is a directory, expected a file or nothing")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import operator
 import os
+import stat
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,7 +25,7 @@ class _Content(NamedTuple):
     coding: Any
     """What must stay as it is."""
     shape: tuple[int, ...]
-    """What may only grow."""
+    """What may only be larger."""
 
 
 class Document:
@@ -32,7 +34,7 @@ class Document:
     def __init__(self, path: Path) -> None:
         self.path = str(path)
         self._sign = _sign(self.path)
-        self._content = _read(self.path)
+        self._content = _read(self.path) if self._sign else None
 
     @classmethod
     def of(cls, array: Any) -> Document | None:
@@ -53,31 +55,38 @@ class Document:
         found = _sign(self.path)
         if found == self._sign:
             return
-        content = _read(self.path)
-        if content is None:
+        if found is None:
             raise ChangedError(f"{self.path}: it is gone since the dataset was opened; restart the server")
-        known = self._content
-        if known is None or content.coding != known.coding or not _holds(content.shape, known.shape):
+        content, known = _read(self.path), self._content
+        if (
+            content is None
+            or known is None
+            or content.coding != known.coding
+            or not _holds(content.shape, known.shape)
+        ):
             raise ChangedError(f"{self.path}: it is another since the dataset was opened; restart the server")
-        self._sign, self._content = found, content
+        self._sign = found
 
 
 def _sign(path: str) -> tuple[int, ...] | None:
+    """None where there is no file."""
     try:
         found = os.stat(path)  # noqa: PTH116 - a Path object would cost more than the call
     except (FileNotFoundError, NotADirectoryError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
         return None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _read(path: str) -> _Content | None:
-    """None where it is not there, or none of ours."""
+    """None where it is none of ours."""
     try:
         data = Path(path).read_bytes()
         if path.endswith(".wkw"):
             return _Content(data, ())
         members = json.loads(data)
-        shape = tuple(map(int, members.pop("shape")))
+        shape = tuple([operator.index(size) for size in members.pop("shape")])
     except (OSError, ValueError, TypeError, AttributeError, KeyError, RecursionError):
         return None
     return _Content({name: value for name, value in members.items() if name not in FREE}, shape)
