@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import threading
 from collections.abc import Callable
 from email.utils import formatdate
@@ -425,3 +426,39 @@ def test_lists_are_made_by_a_thread(client: Client, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(stored_keys, "listing", noted)
     assert client.get("/zarr/image/").status == 200
     assert made_by[0].startswith("fastzarr-serve")
+
+
+@pytest.mark.parametrize("name", ["v3", "sharded", "v2"])
+@pytest.mark.parametrize("whole", [True, False])
+def test_what_is_gone_is_no_missing_chunk(client: Client, name: str, whole: bool) -> None:
+    array = root_of(client) / name
+    document, chunk = (".zarray", "0.0.0") if name == "v2" else ("zarr.json", "c/0/0/0")
+    assert client.get(f"/zarr/{name}/{chunk}").status == 200
+    assert client.get(f"/zarr/{name}/{chunk}0").status == 404
+    if whole:
+        shutil.rmtree(array)
+    else:
+        (array / document).unlink()
+    for key in (chunk, document, f"{chunk}0"):
+        answer = client.get(f"/zarr/{name}/{key}")
+        assert answer.status == 500, key
+        assert "gone since the dataset was opened; restart the server" in answer.body.decode()
+        assert str(root_of(client)) not in answer.body.decode()
+
+
+def test_what_is_made_anew_is_served_as_it_is(client: Client) -> None:
+    path = root_of(client) / "v2"
+    shutil.rmtree(path)
+    fastzarr.create_array(path, shape=(8, 8), chunks=(4, 4), dtype="uint8", zarr_format=3)[:4] = 1
+    assert client.get("/zarr/v2/zarr.json").body == (path / "zarr.json").read_bytes()
+    assert client.get("/zarr/v2/c/0/0").body == (path / "c/0/0").read_bytes()
+    assert [client.get(f"/zarr/v2/{key}").status for key in ("c/1/1", ".zarray", "0.0.0")] == [404] * 3
+
+
+def test_a_directory_is_no_chunk(client: Client) -> None:
+    chunk = root_of(client) / "v3/c/0/0/0"
+    chunk.unlink()
+    chunk.mkdir()
+    answer = client.get("/zarr/v3/c/0/0/0")
+    assert (answer.status, b"a directory is in the place of a chunk" in answer.body) == (500, True)
+    assert client.get("/zarr/v3/c/0/0").status == 301

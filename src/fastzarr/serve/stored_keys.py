@@ -19,6 +19,7 @@ from fastzarr.serve.links import leads_nowhere
 from fastzarr.serve.node_keys import DOCUMENTS, NodeKeys
 from fastzarr.serve.routes import Route
 from fastzarr.serve.site import Site
+from fastzarr.serve.vanished import require_there
 
 IN_MEMORY = 1 << 16
 """Bytes up to which a part of a file is read by the handler, from the file whose version it told."""
@@ -65,9 +66,12 @@ def _stored_key(site: Site, request: Request) -> Response:
     except KeyNameError:
         raise HttpError(500, _LINK_OUT) from None
     if keys.is_directory(path):
+        if keys.owns(key):
+            raise HttpError(500, "the stored data can't be read: a directory is in the place of a chunk")
         return listing(request, keys.list_directory(path, MOST_LISTED))
     if leads_nowhere(os.path.join(store.root, prefix + path)):  # noqa: PTH118
         raise HttpError(500, "the stored data can't be read: a link leads nowhere")
+    require_there(dataset, path)
     hint = f"; it is WKW, see /data/zarr3_experimental/{name}/" if dataset.kind == "wkw" else ""
     raise HttpError(404, f"{name} has no key {key[:200]!r} of Zarr{hint}")
 

@@ -115,7 +115,8 @@ class Volume:
         """A voxel of a chunk that isn't stored, as on the wire."""
         self._missing_is_zero = not missing.view("u1").any()
         self._files = ChunkFiles.of(array)
-        self._document = Document.of(array)
+        self.document = Document.of(array)
+        """Of the array; None where it is not in files."""
         self._whole = self._whole_chunks()
         self._per_file = self._chunks_per_file()
         self._known_paths: dict[tuple[int, ...], tuple[str, ...] | None] = {}
@@ -197,8 +198,8 @@ class Volume:
 
     def _check(self) -> None:
         """After reading: what is missing, or failed, may be so because all is gone, or another."""
-        if self._document is not None:
-            self._document.check()
+        if self.document is not None:
+            self.document.check()
 
     def beside(self, point: Point, edge: int, most: int) -> Box | None:
         """The buckets, by their coordinates, that are decoded with one since they are in the same chunks.
@@ -276,8 +277,8 @@ class Volume:
         if box is None:
             return None if self._files is None else ()
         paths = self._files_of(box, indices)
-        if paths is not None and self._document is not None:
-            paths = (*paths, self._document.path)
+        if paths is not None and self.document is not None:
+            paths = (*paths, self.document.path)
         if key is not None:
             if len(self._known_paths) >= KNOWN:
                 self._known_paths.clear()
