@@ -13,10 +13,10 @@ import pytest
 import fastzarr
 from fastzarr import wkw
 from fastzarr.serve import finding
-from fastzarr.serve.axes import of_shape
 from fastzarr.serve.catalogue import Catalogue
 from fastzarr.serve.errors import CatalogueError
 from fastzarr.volumes import ome, properties
+from fastzarr.volumes.axes import of_shape
 from fastzarr.volumes.boxes import BoundingBox
 
 

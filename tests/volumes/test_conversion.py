@@ -313,6 +313,18 @@ def test_plain_zarr_arrays_have_the_axes_of_ome_zarr_or_those_given(zarr_format:
     assert_same(read(tmp_path / "b/xyz.zarr/1", whole(values))[0], values)
 
 
+@pytest.mark.parametrize("order", [(2, 1, 0), None])
+def test_without_names_the_axis_that_is_fastest_in_chunks_is_x(tmp_path: Path, order: Any) -> None:
+    stored = labels((50, 60, 70), "u1")
+    filters = [fastzarr.codecs.TransposeCodec(order=order)] if order else None
+    fastzarr.create_array(tmp_path / "a.zarr", data=stored, chunks=(50, 60, 70), filters=filters)
+    convert(tmp_path / "a.zarr", tmp_path / "out", format=SMALL["wkw"])
+    (place,) = (tmp_path / "out").glob("*/1")
+    expected = stored if order else stored.T
+    extent = tuple(slice(0, size) for size in expected.shape)
+    assert np.array_equal(wkw.open(place, mode="r")[(0, *extent)], expected)
+
+
 def test_dimension_names_are_heeded(tmp_path: Path) -> None:
     values = smooth((2, 17, 12, 9), "u2")
     stored = values.transpose(1, 3, 0, 2)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-SPATIAL = ("x", "y", "z")
+from fastzarr.volumes.axes import SPATIAL
+
 ALL = ("c", *SPATIAL)
 """The axes of a volume; an array may have others besides."""
 

@@ -12,12 +12,11 @@ from urllib.parse import urlsplit
 import fastzarr
 from fastzarr import wkw
 from fastzarr.errors import MetadataError
-from fastzarr.serve import axes
 from fastzarr.serve.datasets import Dataset, Kind
 from fastzarr.serve.links import require_inside
 from fastzarr.serve.parts import Parts
 from fastzarr.serve.volume import Volume
-from fastzarr.volumes import properties
+from fastzarr.volumes import axes, properties
 from fastzarr.volumes.boxes import Vec3, mag_name
 from fastzarr.volumes.fields import is_whole
 

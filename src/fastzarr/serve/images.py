@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import fastzarr
-from fastzarr.serve import axes
 from fastzarr.serve.datasets import Category, Dataset, VoxelSize
 from fastzarr.serve.links import require_inside
 from fastzarr.serve.parts import Parts
-from fastzarr.volumes import ome
+from fastzarr.volumes import axes, ome
 from fastzarr.volumes.boxes import Vec3, mag_name
 
 

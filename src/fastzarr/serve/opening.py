@@ -11,7 +11,6 @@ import numpy as np
 import fastzarr
 from fastzarr import wkw
 from fastzarr.errors import NodeNotFoundError
-from fastzarr.serve import axes
 from fastzarr.serve.datasets import Category, Dataset, Kind
 from fastzarr.serve.described import open_webknossos
 from fastzarr.serve.finding import Form, Found, is_array
@@ -19,6 +18,7 @@ from fastzarr.serve.images import open_below, open_image, stem
 from fastzarr.serve.links import WKW_HEADER, require_inside
 from fastzarr.serve.parts import Hints, Parts
 from fastzarr.serve.volume import Volume
+from fastzarr.volumes import axes
 from fastzarr.volumes.boxes import Vec3, parse_mag
 
 

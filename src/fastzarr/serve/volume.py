@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from fastzarr.errors import SelectionError
 from fastzarr.serve.chunk_files import ChunkFiles
-from fastzarr.serve.chunk_shapes import ALL, SPATIAL, chunk_along, edge_of_chunks, largest_chunk
+from fastzarr.serve.chunk_shapes import ALL, chunk_along, edge_of_chunks, largest_chunk
 from fastzarr.serve.documents import Document
 from fastzarr.serve.http import Piece
+from fastzarr.volumes.axes import SPATIAL
 from fastzarr.volumes.boxes import BoundingBox
 
 Point = tuple[int, int, int]

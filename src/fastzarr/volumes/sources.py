@@ -11,7 +11,7 @@ from typing import Any
 import fastzarr
 from fastzarr import wkw
 from fastzarr.errors import MetadataError, NodeNotFoundError
-from fastzarr.volumes import nifti, ome, properties
+from fastzarr.volumes import axes, nifti, ome, properties
 from fastzarr.volumes.boxes import BoundingBox, Vec3, mag_name, parse_mag
 from fastzarr.volumes.properties import Category, Dataset, Layer, Mag
 from fastzarr.volumes.voxels import AXES, Readable, Voxels, conventional_axes, of_array
@@ -153,10 +153,10 @@ def _mag(root: Path, layer: Layer, mag: Mag, where: str) -> Voxels:
     array = fastzarr.open_array(path, mode="r")
     order = mag.axis_order
     if order is None:
-        axes = AXES if array.ndim == 4 else AXES[1:]
+        roles = AXES if array.ndim == 4 else AXES[1:]
     else:
-        axes = "".join(sorted((axis for axis in order if order[axis] < array.ndim), key=lambda a: order[a]))
-    return of_array(array, axes, box=box, where=str(path))
+        roles = "".join(sorted((axis for axis in order if order[axis] < array.ndim), key=lambda a: order[a]))
+    return of_array(array, roles, box=box, where=str(path))
 
 
 def _of_wkw(mags: Mapping[Vec3, Path], name: str) -> Source:
@@ -188,9 +188,9 @@ def _of_array(array: Any, where: str, choice: Choice) -> Source:
     if shape is None or not hasattr(array, "dtype"):
         expected = "a path, a URL or an array with shape and dtype"
         raise MetadataError("source", [f"got {type(array).__name__}, expected {expected}"])
-    axes = choice.axes or conventional_axes(shape, where)
+    roles = choice.axes or conventional_axes(shape, where)
     index = {} if choice.time is None else {"t": choice.time}
-    voxels = of_array(array, axes, offset=choice.offset or (0, 0, 0), index=index, where=where)
+    voxels = of_array(array, roles, offset=choice.offset or (0, 0, 0), index=index, where=where)
     layer = SourceLayer(name="color", category=None, box=voxels.box, mags={_ONE: voxels})
     return Source(name=where, voxel_size=None, layers=(layer,))
 
@@ -243,11 +243,11 @@ def _of_zarr_array(store: str, array: fastzarr.Array, name: str, choice: Choice)
         found = _level_of_image(Path(store), array, choice)
         if found is not None:
             return found
-    axes = choice.axes
-    named = [str(n) for n in array.metadata.dimension_names or ()]
-    if axes is None and named and set(named) <= set("tcxyz"):
-        axes = "".join(named)
-    source = _of_array(array, store, replace(choice, axes=axes))
+    if choice.axes is None and array.ndim > 1:
+        roles = axes.of_array(array)
+        if set(roles) <= set("tcxyz"):
+            choice = replace(choice, axes="".join(roles))
+    source = _of_array(array, store, choice)
     return Source(name=name, voxel_size=None, layers=(replace(source.layers[0], name=name),))
 
 

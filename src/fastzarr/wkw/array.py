@@ -21,8 +21,8 @@ from fastzarr.errors import (
     NodeNotFoundError,
     ReadOnlyError,
 )
-from fastzarr.hierarchy.selections import Selectable
-from fastzarr.indexing import Grid, Selection
+from fastzarr.hierarchy.selections import Fields, Selectable
+from fastzarr.indexing import Grid, Plan, Selection
 from fastzarr.stores.local import Durability, LocalStore
 from fastzarr.wkw.files import CUBE_OF_ALL, WkwFiles
 from fastzarr.wkw.header import BlockType, Header
@@ -141,7 +141,10 @@ class WkwArray(Selectable):
         return out
 
     def write(self, offset: Sequence[int], data: ArrayLike) -> None:
-        """Write `data`, of shape `(c, x, y, z)`, or `(x, y, z)` for one channel, at `offset` (x, y, z)."""
+        """Write `data`, of shape `(c, x, y, z)`, or `(x, y, z)` for one channel, at `offset` (x, y, z).
+
+        Raises as `array[...] = data` does.
+        """
         given = np.asarray(data)
         if given.ndim == 3:
             given = given[None]
@@ -151,12 +154,35 @@ class WkwArray(Selectable):
         self[self._box(offset, given.shape[1:])] = given
 
     def __setitem__(self, selection: Selection, value: object) -> None:
-        """As of an array; slices that say their end may lie beyond `shape`, which grows with them."""
+        """As of an array; slices that say their end may lie beyond `shape`, which grows with them.
+
+        Integers, and floats into integers, are written where they stay the same, however `array` is indexed:
+        others raise `BufferMismatchError`.
+        """
         self._require_writable()
         shape = self._shape if self._bounded else self._grown(selection)
         grid = self._grid if shape == self._shape else Grid(shape, self.shards)
         self._set(grid.plan(selection), value, None)
         self._become(tuple(map(max, shape, self._shape)))
+
+    def _set(self, plan: Plan, value: object, fields: Fields) -> None:
+        super()._set(plan, self._exact(value), fields)
+
+    def _exact(self, value: object) -> object:
+        """`value`, where voxels can have it; NumPy would let integers wrap around."""
+        given = np.asarray(value)
+        kinds = given.dtype.kind + self.dtype.kind
+        if kinds == "ff" or given.dtype.kind not in "iuf" or np.can_cast(given.dtype, self.dtype):
+            return value
+        with np.errstate(invalid="ignore"):
+            cast = given.astype(self.dtype)
+        changed = given[cast != given]
+        if changed.size:
+            raise BufferMismatchError(
+                f"got {given.dtype} with values that {self.dtype} has not, such as {changed.flat[0]}; "
+                f"expected {self.dtype}: cast them as you mean it"
+            )
+        return cast
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:

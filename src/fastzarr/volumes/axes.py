@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fastzarr.serve.chunk_shapes import SPATIAL
 from fastzarr.volumes.element_class import DTYPES
 from fastzarr.volumes.ome import Axis
 
+SPATIAL = ("x", "y", "z")
 _NAMES = {
     "x": ("x", "lon", "longitude"),
     "y": ("y", "lat", "latitude"),
@@ -25,7 +25,7 @@ FEW = 4
 
 
 def reason_against(array: Any) -> str | None:
-    """Why an array can't be served as a volume; None where it can."""
+    """Why an array is no volume; None where it is one."""
     dtype = array.dtype
     if dtype.kind not in "biuf" or (dtype != np.bool_ and dtype.newbyteorder("=") not in DTYPES):
         return f"the data type {dtype} is none of volumes: integers of 8 to 64 bits, float32, float64, bool"
