@@ -150,6 +150,32 @@ def test_a_layer_that_is_there_is_told_with_the_options(source: Any, tmp_path: P
     assert again.stderr.endswith(": is there already; --overwrite, or choose another --layer\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [("em.zarr", "em"), ("em.ome.zarr", "em"), ("em.ome", "em.ome"), ("em", "em"), (".zarr", "zarr")],
+)
+def test_a_layer_is_named_without_the_ending_of_its_directory(name: str, layer: str, tmp_path: Path) -> None:
+    fastzarr.create_array(tmp_path / name, data=np.ones((4, 4, 4), "u1"))
+    found = run(tmp_path / name, tmp_path / "out")
+    assert found.exit_code == 0, found.output
+    assert [each.name for each in properties.read(tmp_path / "out").layers] == [layer]
+
+
+@pytest.mark.parametrize("places", [("a/1", "b/1", "b/2"), ("a", "b")])
+def test_several_layers_of_wkw_without_a_document_are_told(places: tuple[str, ...], tmp_path: Path) -> None:
+    for place in places:
+        wkw.create(tmp_path / "in" / place, dtype="uint8", file_len=1)[:, :8, :8, :8] = 1
+    found = run(tmp_path / "in", tmp_path / "out")
+    assert found.exit_code == 1
+    assert found.stderr == (
+        f"fastzarr: {tmp_path}/in: got WKW in a, b and no datasource-properties.json, "
+        f"expected one layer; convert one after the other, such as {tmp_path}/in/a\n"
+    )
+    for layer in "ab":
+        assert run(tmp_path / "in" / layer, tmp_path / "out").exit_code == 0
+    assert len(properties.read(tmp_path / "out").layers) == 2
+
+
 def test_sizes_for_people() -> None:
     assert [readable(n) for n in (0, 1023, 1024, 3 << 19, 1 << 50)] == [
         "0 B",

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+import matplotlib  # noqa: F401 - the plots at the end need it; without it nothing is measured
 from rich.console import Console
 
 from fastzarr.bench import measurements, report, results

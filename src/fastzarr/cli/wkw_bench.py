@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import click
-import matplotlib  # noqa: F401 - the plots at the end need it; without it nothing is measured
 
 from fastzarr.bench import measurements
 from fastzarr.bench.serving import cutouts

@@ -72,7 +72,7 @@ def open_source(source: Any, scratch: Path, choice: Choice) -> Source:
         return _of_array(source, "array", choice)
     text = os.fspath(source)
     if "://" in text:
-        return _of_node(text, text.rstrip("/").rpartition("/")[2], choice)
+        return _of_node(text, _titled(text.rstrip("/").rpartition("/")[2]), choice)
     path = Path(text).absolute()
     if not path.exists():
         raise NodeNotFoundError(f"{path}: no such file or directory, expected a volume")
@@ -88,10 +88,34 @@ def open_source(source: Any, scratch: Path, choice: Choice) -> Source:
         if (root / properties.DOCUMENT).exists() and (found := _within(root, path)) is not None:
             return found
     if (path / "header.wkw").exists():
-        return _of_wkw({parse_mag(path.name) or _ONE: path}, path.parent.name or path.name)
+        mag = parse_mag(path.name)
+        return _of_wkw({mag or _ONE: path}, path.name if mag is None else path.parent.name or path.name)
     entries = [entry for entry in path.iterdir() if (entry / "header.wkw").exists()]
     mags = {mag: entry for entry in entries if (mag := parse_mag(entry.name)) is not None}
-    return _of_wkw(mags, path.name) if mags else _of_node(str(path), path.name, choice)
+    if mags:
+        return _of_wkw(mags, path.name)
+    try:
+        return _of_node(str(path), _titled(path.name), choice)
+    except NodeNotFoundError as error:
+        _refuse_several(path, error)
+        raise
+
+
+def _refuse_several(path: Path, error: NodeNotFoundError) -> None:
+    """Raise `MetadataError` where layers of WKW are below `path`, which no document joins to a dataset."""
+    headers = [*path.glob("*/header.wkw"), *path.glob("*/*/header.wkw")]
+    layers = sorted({header.relative_to(path).parts[0] for header in headers})
+    if layers:
+        names = ", ".join(layers[:10]) + ", …" * (len(layers) > 10)
+        found = f"got WKW in {names} and no {properties.DOCUMENT}"
+        expected = f"one layer; convert one after the other, such as {path / layers[0]}"
+        raise MetadataError(str(path), [f"{found}, expected {expected}"]) from error
+
+
+def _titled(name: str) -> str:
+    """What a directory of Zarr is called, without the ending that says so."""
+    bare = name.removesuffix(".zarr")
+    return (bare.removesuffix(".ome") if bare != name else name) or name
 
 
 def _within(root: Path, path: Path) -> Source | None:
@@ -261,7 +285,7 @@ def _level_of_image(path: Path, array: fastzarr.Array, choice: Choice) -> Source
             if level.path == path.name:
                 voxels = _of_level(array, image, level, choice, str(path))
                 mag = image.mag(level)
-                name = image.name or path.parent.name
+                name = image.name or _titled(path.parent.name)
                 box = voxels.box.from_mag(mag)
                 layer = SourceLayer(name=name, category=None, box=box, mags={mag: voxels})
                 return Source(name=name, voxel_size=image.voxel_size, layers=(layer,))
