@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from fastzarr.bench import measurements, results
-from fastzarr.bench.report import measured_summary, measured_words, summary
+from fastzarr.bench.report import measured_summary, measured_words, serving_summary, summary
+from fastzarr.bench.report.serving_table import rate_text, ratio_text
+from fastzarr.bench.serving import results as serving_results
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -66,3 +68,50 @@ def test_results_of_whole_arrays_are_those_of_the_saved_run() -> None:
     bundle = measurements.load(README.parent / "docs/results/tmpfs-whole-array.json")
     for sentence in measured_summary.headlines(measured_summary.sections(bundle)):
         assert f"> {sentence}\n" in text
+
+
+def serving_rows(bundle: serving_results.Bundle) -> list[str]:
+    """A line per stored layer, warm, by the load with the fewest connections: with the cache, and without."""
+    fewest = min(load.connections for load in bundle.loads)
+    sections = [
+        section
+        for section in serving_summary.sections(bundle)
+        if section.load.temperature == "warm" and section.load.connections == fewest
+    ]
+    rows = []
+    for kept in [section for section in sections if section.load.cached]:
+        (uncached,) = [s for s in sections if s.layer == kept.layer and not s.load.cached]
+        for line, without in zip(kept.lines, uncached.lines, strict=True):
+            stored = f"{line.layer.format} {line.layer.coding}"
+            cells = [f"{rate_text(x.per_core)} | {ratio_text(x.to_reference(2023))}" for x in (line, without)]
+            rows.append(f"| {kept.layer} | {stored} | {' | '.join(cells)} | {1e6 * line.decode:.0f} |")
+    return rows
+
+
+def peer_rows(bundle: serving_results.Bundle) -> list[str]:
+    """A line per other server: fastzarr's rate over its, of each stored layer, with the cache and without."""
+    ratios: dict[str, list[str]] = {}
+    sections = serving_summary.sections(bundle)
+    columns = [(s, line.layer.name) for s in sections for line in s.lines if line.row.server == "fastzarr"]
+    for number, (section, stored) in enumerate(columns):
+        for pair in serving_summary.leads(section):
+            server, _, layer = pair.what.partition(", ")
+            if layer == stored:
+                ratios.setdefault(server, ["–"] * len(columns))[number] = ratio_text(pair.ratio)
+    return [f"| {server} | {' | '.join(cells)} |" for server, cells in ratios.items()]
+
+
+def test_results_of_servers_are_those_of_the_saved_runs() -> None:
+    text = README.read_text(encoding="utf-8")
+    saved = README.parent / "docs/results"
+    bundle = serving_results.load(saved / "serve.json")
+    peers = serving_results.load(saved / "serve-peers.json")
+    soak = serving_results.load(saved / "serve-soak.json")
+    lines = [*serving_rows(bundle), *peer_rows(peers)]
+    assert len(lines) > 15
+    assert [line for line in lines if f"{line}\n" not in text] == []
+    (grown,) = [serving_summary.growth(each) for each in soak.soaks]
+    assert grown is not None
+    assert f"> {serving_summary.soak_text(grown)}\n" in text
+    (formats,) = [line for line in serving_summary.headlines(bundle) if line.startswith("Zarr over WKW")]
+    assert f"> {formats}\n" in text
