@@ -18,6 +18,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from fastzarr.chunks.grid import SIZE_LIMIT
 from fastzarr.codecs import registry
 from fastzarr.codecs.base import (
     ArrayArrayCodec,
@@ -29,7 +30,6 @@ from fastzarr.codecs.base import (
 )
 from fastzarr.errors import CodecError, MetadataError, UnknownCodecError
 
-_BYTES_LIMIT = 2**63
 _PLACES = ("array_array", "array_bytes", "bytes_bytes")
 
 
@@ -63,7 +63,7 @@ class PreparedChain:
         self.direct = self.serializer.memory and all(codec.views for codec in self.array_codecs)
         self.stored_dtype = self.serializer.stored_dtype(spec.dtype)
         self.nbytes = math.prod(spec.shape) * spec.dtype.itemsize
-        if self.nbytes >= _BYTES_LIMIT:
+        if self.nbytes >= SIZE_LIMIT:
             raise MetadataError(
                 "codecs",
                 [f"got chunks of {self.nbytes} bytes before the array→bytes codec, expected less than 2**63"],

@@ -191,6 +191,15 @@ def start_server(source: Path, *options: str, log: Path, within: float = 20) -> 
             process.wait()
 
 
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A browser without a GPU."""
+    from looked_at import NO_GPU, browser
+
+    with browser(NO_GPU) as running:
+        yield running
+
+
 @pytest.fixture
 def serving(tmp_path: Path) -> Iterator[Callable[..., Server]]:
     """A function of the directory or TOML file to serve and options of the command; ended with the test."""

@@ -119,6 +119,11 @@ class Look:
         if message.type in ("error", "warning") and "getImageData" not in message.text:
             self.complaints.append(message.text)
 
+    def end(self) -> None:
+        """Close it; nothing may have gone wrong."""
+        self.context.close()
+        assert self.complaints == []
+
     def forgive(self, answer: str) -> None:
         """Leave out what the browser itself says of requests that fail like this."""
         start = "Failed to load resource"

@@ -15,12 +15,10 @@ from looked_at import (
     BLACK,
     BRAIN,
     HATCH,
-    NO_GPU,
     NUMBERS,
     ONE,
     TWO,
     Look,
-    browser,
     every,
     grey,
     only,
@@ -46,18 +44,11 @@ def server(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[con
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser(NO_GPU) as running:
-        yield running
-
-
 @pytest.fixture
 def look(chromium: Any, server: conftest.Server) -> Iterator[Look]:
     found = Look(chromium, server.url)
     yield found
-    found.context.close()
-    assert found.complaints == []
+    found.end()
     assert all(url.startswith((server.url, "data:")) for url in found.requests)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import conftest
 import numpy as np
 import pytest
-from looked_at import NO_GPU, Look, browser
+from looked_at import Look
 
 import fastzarr
 from fastzarr.volumes import ome
@@ -42,12 +42,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[conftest.Server
     running.stop()
 
 
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with browser(NO_GPU) as running:
-        yield running
-
-
 @pytest.fixture
 def look(chromium: Any, server: conftest.Server) -> Iterator[Look]:
     found = Look(chromium, server.url)
@@ -60,8 +54,7 @@ def look(chromium: Any, server: conftest.Server) -> Iterator[Look]:
         };"""
     )
     yield found
-    found.context.close()
-    assert found.complaints == []
+    found.end()
 
 
 def bars(page: Any) -> set[str]:

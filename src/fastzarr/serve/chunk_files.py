@@ -30,17 +30,17 @@ class ChunkFiles:
     @classmethod
     def of(cls, array: Any) -> ChunkFiles | None:
         """None where chunks are no files, or differ in shape."""
-        if hasattr(array, "header"):
-            return cls(_escaped(str(array.path)) + "/z%d/y%d/x%d.wkw", array.shards, array.shape, (3, 2, 1))
-        try:
-            files = array.store.plain_files()
-            chunks = array.shards or array.chunks
-        except (AttributeError, NotImplementedError):
+        place = directory_of(array)
+        if place is None:
             return None
-        if files is None:
+        directory = str(place).replace("%", "%%")
+        if hasattr(array, "header"):
+            return cls(f"{directory}/z%d/y%d/x%d.wkw", array.shards, array.shape, (3, 2, 1))
+        try:
+            chunks = array.shards or array.chunks
+        except NotImplementedError:
             return None
         template = array.metadata.chunk_key_encoding.template(len(chunks))
-        directory = _escaped(str(Path(files.root, array.path)))
         return cls(f"{directory}/{template}", chunks, array.shape, range(len(chunks)))
 
     def of_selection(self, selection: tuple[Any, ...]) -> tuple[str, ...] | None:
@@ -69,6 +69,17 @@ class ChunkFiles:
             yield self._template % tuple([point[axis] for axis in self._axes])
 
 
+def directory_of(array: Any) -> Path | None:
+    """Where the document and the chunks of an array are; None where they are not in files."""
+    if hasattr(array, "header"):
+        return Path(array.path)
+    try:
+        files = array.store.plain_files()
+    except (AttributeError, NotImplementedError):
+        return None
+    return None if files is None else Path(files.root, array.path)
+
+
 def status_of(path: str) -> os.stat_result | None:
     """What a look at a chunk's file tells; None where there is none.
 
@@ -84,7 +95,3 @@ def status_of(path: str) -> os.stat_result | None:
     if stat.S_ISDIR(found.st_mode):
         raise ChunkError(path, "is a directory, expected a file or nothing")
     return found
-
-
-def _escaped(path: str) -> str:
-    return path.replace("%", "%%")

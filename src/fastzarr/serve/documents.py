@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from fastzarr.errors import ZarrError
+from fastzarr.serve.chunk_files import directory_of
+from fastzarr.wkw.array import DOCUMENT as WKW_HEADER
 
 FREE = ("attributes", "consolidated_metadata")
 """Members of `zarr.json` that say nothing of chunks, nor which dimension is which."""
@@ -39,16 +41,12 @@ class Document:
     @classmethod
     def of(cls, array: Any) -> Document | None:
         """None where the array is not in files."""
+        place = directory_of(array)
+        if place is None:
+            return None
         if hasattr(array, "header"):
-            return cls(Path(array.path, "header.wkw"))
-        try:
-            files = array.store.plain_files()
-        except (AttributeError, NotImplementedError):
-            return None
-        if files is None:
-            return None
-        name = "zarr.json" if array.metadata.zarr_format == 3 else ".zarray"
-        return cls(Path(files.root, array.path, name))
+            return cls(place / WKW_HEADER)
+        return cls(place / ("zarr.json" if array.metadata.zarr_format == 3 else ".zarray"))
 
     def check(self) -> None:
         """Raise `ChangedError` where it is gone, or chunks are no longer to be read by it as it was."""
@@ -83,7 +81,7 @@ def _read(path: str) -> _Content | None:
     """None where it is none of ours."""
     try:
         data = Path(path).read_bytes()
-        if path.endswith(".wkw"):
+        if path.endswith(WKW_HEADER):
             return _Content(data, ())
         members = json.loads(data)
         shape = tuple([operator.index(size) for size in members.pop("shape")])

@@ -10,11 +10,12 @@ from typing import Literal, NamedTuple
 
 import fastzarr
 from fastzarr.errors import ZarrError
-from fastzarr.serve.links import DOCUMENTS, WKW_HEADER, require_inside
+from fastzarr.serve.links import DOCUMENTS, require_inside
 from fastzarr.serve.parts import words
 from fastzarr.volumes import ome
 from fastzarr.volumes.boxes import parse_mag
 from fastzarr.volumes.properties import DOCUMENT as PROPERTIES
+from fastzarr.wkw.array import DOCUMENT as WKW_HEADER
 
 MOST_DIRECTORIES = 100_000
 """That are looked into."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from fastzarr.errors import MetadataError
 from fastzarr.volumes.properties import DOCUMENT as PROPERTIES
+from fastzarr.wkw.array import DOCUMENT as WKW_HEADER
 
-WKW_HEADER = "header.wkw"
 DOCUMENTS = (PROPERTIES, WKW_HEADER, "zarr.json", ".zarray", ".zgroup", ".zattrs", ".zmetadata")
 """That tell what a directory holds."""
 

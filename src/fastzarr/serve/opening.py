@@ -15,11 +15,12 @@ from fastzarr.serve.datasets import Category, Dataset, Kind
 from fastzarr.serve.described import open_webknossos
 from fastzarr.serve.finding import Form, Found, is_array
 from fastzarr.serve.images import open_below, open_image, stem
-from fastzarr.serve.links import WKW_HEADER, require_inside
+from fastzarr.serve.links import require_inside
 from fastzarr.serve.parts import Hints, Parts
 from fastzarr.serve.volume import Volume
 from fastzarr.volumes import axes
 from fastzarr.volumes.boxes import Vec3, parse_mag
+from fastzarr.wkw.array import DOCUMENT as WKW_HEADER
 
 
 def open_dataset(found: Found, name: str, hints: Hints) -> Dataset:

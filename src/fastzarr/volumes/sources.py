@@ -15,6 +15,7 @@ from fastzarr.volumes import axes, nifti, ome, properties
 from fastzarr.volumes.boxes import BoundingBox, Vec3, mag_name, parse_mag
 from fastzarr.volumes.properties import Category, Dataset, Layer, Mag
 from fastzarr.volumes.voxels import AXES, Readable, Voxels, conventional_axes, of_array
+from fastzarr.wkw.array import DOCUMENT as WKW_HEADER
 
 _ONE: Vec3 = (1, 1, 1)
 _KEPT = ("defaultViewConfiguration", "adminViewConfiguration")
@@ -87,10 +88,10 @@ def open_source(source: Any, scratch: Path, choice: Choice) -> Source:
     for root in path.parents[:2]:
         if (root / properties.DOCUMENT).exists() and (found := _within(root, path)) is not None:
             return found
-    if (path / "header.wkw").exists():
+    if (path / WKW_HEADER).exists():
         mag = parse_mag(path.name)
         return _of_wkw({mag or _ONE: path}, path.name if mag is None else path.parent.name or path.name)
-    entries = [entry for entry in path.iterdir() if (entry / "header.wkw").exists()]
+    entries = [entry for entry in path.iterdir() if (entry / WKW_HEADER).exists()]
     mags = {mag: entry for entry in entries if (mag := parse_mag(entry.name)) is not None}
     if mags:
         return _of_wkw(mags, path.name)

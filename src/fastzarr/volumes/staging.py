@@ -22,6 +22,7 @@ from fastzarr.volumes import properties
 from fastzarr.volumes.boxes import parse_mag
 from fastzarr.volumes.properties import Dataset, Layer
 from fastzarr.volumes.targets import remove_unfinished
+from fastzarr.wkw.array import DOCUMENT as WKW_HEADER
 
 try:
     import fcntl
@@ -32,7 +33,7 @@ DIRECTORY = ".convert"
 _JOB, _FINISHED, _LOCK = "job.json", "finished.json", "lock"
 _SCRATCH, _LAYERS, _OLD = "scratch", "layers", "old"
 _OURS = (_JOB, _FINISHED, _LOCK, _SCRATCH, _LAYERS, _OLD)
-_DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", "header.wkw")
+_DOCUMENTS = ("zarr.json", ".zgroup", ".zarray", WKW_HEADER)
 
 
 class Stage:
@@ -166,7 +167,7 @@ class Stage:
 
 def is_array(place: Path) -> bool:
     """Whether a directory is an array of Zarr or WKW."""
-    if (place / ".zarray").is_file() or (place / "header.wkw").is_file():
+    if (place / ".zarray").is_file() or (place / WKW_HEADER).is_file():
         return True
     return (place / "zarr.json").is_file() and isinstance(fastzarr.open(place, mode="r"), fastzarr.Array)
 
